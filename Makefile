@@ -1,0 +1,71 @@
+# Everything a developer runs. Needs Python 3.11+ and make; the rest is installed into .venv.
+
+PYTHON     ?= python3
+UV_VERSION := 0.13.7
+VENV       := .venv
+BIN        := $(VENV)/bin
+UV         := $(BIN)/uv
+UV_READY   := $(VENV)/.uv-$(UV_VERSION)
+INSTALLED  := $(VENV)/.installed
+
+# The fast folders come first, so that a mistake shows early.
+TEST_DIRS  := tests/unit tests/property tests/sandbox tests/contract tests/acceptance
+
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+# uv trusts the certificates this machine trusts, as pip and git do behind a company's proxy.
+export UV_SYSTEM_CERTS ?= true
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test test-long check bench lock clean
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(INSTALLED) ## Install Patra and its locked dependencies into .venv
+
+demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
+	@$(BIN)/patra demo
+
+test: check ## Check the code, then run every test but the long ones
+	$(BIN)/pytest $(TEST_DIRS) -m "not long"
+
+test-long: $(INSTALLED) ## Run the tests that take minutes
+	$(BIN)/pytest tests -m long
+
+check: $(INSTALLED) ## Lint, formatting, types, and the layers' contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED) ## Measure throughput and latency
+	$(BIN)/python -m tests.bench
+
+lock: $(UV_READY) ## Bring requirements.lock up to pyproject.toml; pins that still fit stay
+	$(UV) pip compile --all-extras --universal --no-strip-extras --generate-hashes --no-emit-index-url -q \
+		pyproject.toml -o requirements.lock
+
+clean: ## Remove .venv, caches and build output; the data in .patra stays
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name .git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
+
+NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+
+# Each stamp is its recipe's last step: an interrupted setup starts that step again.
+$(UV_READY):
+	@$(PYTHON) $(NEW_ENOUGH) || { \
+		echo "setup: '$(PYTHON)' is not Python 3.11 or newer; name one: make setup PYTHON=python3.11" >&2; exit 1; }
+	@echo "setup: creating $(VENV)"
+	@{ $(BIN)/python $(NEW_ENOUGH) && $(BIN)/python -m pip --version; } >/dev/null 2>&1 || \
+		$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check uv==$(UV_VERSION)
+	@touch $@
+
+# The lock pins the build backend too, where it names it.
+$(INSTALLED): requirements.lock pyproject.toml | $(UV_READY)
+	@echo "setup: installing the locked dependencies"
+	@$(UV) pip sync -q --python $(BIN)/python --require-hashes requirements.lock
+	@$(UV) pip install -q --python $(BIN)/python --no-deps --build-constraints requirements.lock --editable .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Value objects and codes shared by every package."""

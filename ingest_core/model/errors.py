@@ -1,0 +1,57 @@
+"""Errors people read: what is wrong, with which value, where, and the way out."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a script learns from the shell."""
+
+    DONE = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    UNREACHABLE = 3
+    REFUSED = 4
+
+
+@dataclass
+class PatraError(Exception):
+    """An error with a code, a place and a remedy; subclasses fix the exit code."""
+
+    code: str
+    message: str
+    where: str = ""
+    remedy: str = ""
+
+    exit_code = ExitCode.FAILED
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        remedy = f" ({self.remedy})" if self.remedy else ""
+        return f"{place}{self.message}{remedy}"
+
+
+class BadInput(PatraError):
+    """What was asked for, or configured, cannot be."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class Unreachable(PatraError):
+    """The database, the upstream or Prefect does not answer."""
+
+    exit_code = ExitCode.UNREACHABLE
+
+
+class Refused(PatraError):
+    """Not now, or not by this version: paused, fused or another schema."""
+
+    exit_code = ExitCode.REFUSED
+
+
+class LeaseLost(Exception):
+    """Another worker owns the task now: whatever this one holds must be discarded."""
+
+
+class PagingLoop(Exception):
+    """A run was about to ask for a page it had already asked for."""

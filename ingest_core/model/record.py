@@ -1,0 +1,71 @@
+"""Records on their way in: usable or not, and what became of them."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ingest_core.model.codes import QuarantineReason
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A usable record, ready for the store."""
+
+    provider_id: str
+    updated_at: datetime
+    payload: str
+    payload_hash: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that cannot be used, and why; the fragment is redacted and short."""
+
+    reason: QuarantineReason
+    json_path: str
+    fragment: str
+    fragment_hash: str
+    provider_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Each record received is counted once."""
+
+    received: int = 0
+    inserted: int = 0
+    updated: int = 0
+    skipped: int = 0
+    quarantined: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+
+    def values(self) -> tuple[int, int, int, int, int]:
+        """The five numbers in order."""
+        return (self.received, self.inserted, self.updated, self.skipped, self.quarantined)
+
+    def json(self) -> dict[str, int]:
+        """As reports show them."""
+        return {
+            "received": self.received,
+            "inserted": self.inserted,
+            "updated": self.updated,
+            "skipped": self.skipped,
+            "quarantined": self.quarantined,
+        }
+
+
+@dataclass(frozen=True)
+class PageOutcome:
+    """A page, decoded and routed, ready to be committed."""
+
+    records: list[Record] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    id_hashes: bytes = b""
+    request_digest: dict[str, Any] = field(default_factory=dict)
+    response_digest: dict[str, Any] = field(default_factory=dict)
+    http_stats: dict[str, Any] = field(default_factory=dict)
+    after_token: str | None = None
+    has_next: bool = False

@@ -1,0 +1,64 @@
+"""Half-open windows `[start, end)` and the arithmetic on sets of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ingest_core.model.instant import ceil_to, floor_to, format_instant
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """The instants from `start` up to, not including, `end`; never empty."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        if self.start >= self.end:
+            raise ValueError(f"empty window: {format_instant(self.start)} >= {format_instant(self.end)}")
+
+    @property
+    def length(self) -> timedelta:
+        """How long it is."""
+        return self.end - self.start
+
+    def json(self) -> dict[str, str]:
+        """As reports and snapshots show it."""
+        return {"from": format_instant(self.start), "to": format_instant(self.end)}
+
+
+def window_or_none(start: datetime, end: datetime) -> Window | None:
+    """The window, or nothing where it would be empty."""
+    return Window(start, end) if start < end else None
+
+
+def merge_windows(windows: Iterable[Window]) -> list[Window]:
+    """The same instants as disjoint, ordered windows that do not touch."""
+    merged: list[Window] = []
+    for window in sorted(windows):
+        if merged and window.start <= merged[-1].end:
+            merged[-1] = Window(merged[-1].start, max(merged[-1].end, window.end))
+        else:
+            merged.append(window)
+    return merged
+
+
+def subtract_windows(whole: Window, taken: Iterable[Window]) -> list[Window]:
+    """What of `whole` is in none of `taken`, in order."""
+    left: list[Window] = []
+    start = whole.start
+    for gone in merge_windows(taken):
+        if gone.end <= start or gone.start >= whole.end:
+            continue
+        if gone.start > start:
+            left.append(Window(start, gone.start))
+        start = max(start, gone.end)
+    if start < whole.end:
+        left.append(Window(start, whole.end))
+    return left
+
+
+def widen_to(window: Window, step: timedelta, limit: Window) -> Window:
+    """The window stretched outward to multiples of `step`, within `limit`."""
+    return Window(max(floor_to(window.start, step), limit.start), min(ceil_to(window.end, step), limit.end))

@@ -1,0 +1,124 @@
+"""What a worker holds: the partition it serves, the lease it has, the task it works."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import CursorType, Direction, NamespaceScope, Operation
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+
+
+@dataclass(frozen=True, order=True)
+class Partition:
+    """Work that shares a cap: one endpoint of one source for one operation."""
+
+    provenance_code: str
+    endpoint_name: str
+    operation_code: Operation
+
+    def __str__(self) -> str:
+        return f"{self.provenance_code}.{self.endpoint_name}.{self.operation_code.lower()}"
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """Whose watermark it is."""
+
+    partition: Partition
+    cursor_key: str
+    scope: NamespaceScope
+    key: str
+    direction: Direction = Direction.FORWARD
+    cursor_type: CursorType = CursorType.TIME
+
+
+def harvest_namespace(spec: SpecSnapshot) -> Namespace:
+    """The namespace of a harvest: one watermark per endpoint and query."""
+    partition = Partition(spec.provenance_code, spec.endpoint_name, spec.operation_code)
+    key = hash_of(spec.endpoint_name, spec.expr_proto_hash)
+    return Namespace(partition, spec.window.watermark_key, NamespaceScope.EXPR, key)
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Where a row comes from, all the way up."""
+
+    schedule_instance_id: int
+    plan_id: int
+    slice_id: int
+    task_id: int
+    run_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to work a task until it is lost: owner and fence say whose."""
+
+    task_id: int
+    owner: str
+    fence_no: int
+    ttl_seconds: int
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far a slice has been read, so that any later attempt goes on from there."""
+
+    page_no: int = 0
+    token: str | None = None
+    token_at: datetime | None = None
+    as_of: datetime | None = None
+    restarts: int = 0
+    shortfall: int | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether a page has been committed since the slice (re)started."""
+        return self.page_no > 0
+
+    def restarted(self, shortfall: int | None = None) -> "Checkpoint":
+        """The checkpoint of the same slice from its start."""
+        return Checkpoint(restarts=self.restarts + 1, shortfall=shortfall)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A leased task with all it needs: its snapshot, its window and its checkpoint."""
+
+    lease: Lease
+    lineage: Lineage
+    partition: Partition
+    namespace: Namespace
+    spec: SpecSnapshot
+    window: Window
+    slice_no: int
+    expr_hash: str
+    checkpoint: Checkpoint
+    attempt_no: int
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FlowRun:
+    """The Prefect run and task run an attempt belongs to, if any."""
+
+    flow_run_id: str | None = None
+    flow_task_run_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A window that was read, and when reading it began."""
+
+    window: Window
+    as_of: datetime
+
+
+@dataclass(frozen=True)
+class CursorState:
+    """A watermark and the anchor it started from."""
+
+    value: datetime
+    anchor: datetime

@@ -1,0 +1,1 @@
+"""From a trigger to exactly the right work: window, slices, tasks."""

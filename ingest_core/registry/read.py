@@ -1,0 +1,79 @@
+"""Reading a source file: every mistake is named with file, line, place, value and expectation."""
+
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from ingest_core.model.errors import BadInput
+from ingest_core.registry.source_file import SourceFile
+
+_SHOWN_VALUE_CHARS = 60
+
+
+def read_source(text: str, name: str) -> SourceFile:
+    """The source a YAML text describes; `name` is what messages call the file."""
+    node, document = _load(text, name)
+    _refuse_repeated_keys(node, name)
+    try:
+        return SourceFile.model_validate(document)
+    except ValidationError as error:
+        lines = [_explain(problem, node, name) for problem in error.errors(include_url=False)]
+        raise BadInput(
+            "SOURCE_INVALID",
+            "\n".join(lines) if len(lines) > 1 else lines[0],
+            where=name if len(lines) > 1 else "",
+            remedy="correct the file and apply it again",
+        ) from error
+
+
+def _load(text: str, name: str) -> tuple[yaml.MappingNode, Any]:
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise BadInput("SOURCE_NOT_YAML", f"not YAML: {error}", where=name) from error
+    if not isinstance(node, yaml.MappingNode):
+        raise BadInput("SOURCE_NOT_A_MAPPING", "the document must be a mapping with a `source` block", where=name)
+    return node, document
+
+
+def _refuse_repeated_keys(node: yaml.Node, name: str) -> None:
+    children: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise BadInput("SOURCE_KEY_TWICE", f"key {key.value!r} stands twice", where=_place(name, key))
+            seen.add(key.value)
+            children.append(value)
+    elif isinstance(node, yaml.SequenceNode):
+        children = node.value
+    for child in children:
+        _refuse_repeated_keys(child, name)
+
+
+def _explain(problem: Any, root: yaml.Node, name: str) -> str:
+    path = ".".join(str(part) for part in problem["loc"])
+    value = repr(problem["input"])
+    if len(value) > _SHOWN_VALUE_CHARS:
+        value = value[: _SHOWN_VALUE_CHARS - 1] + "…"
+    got = "" if problem["type"] == "missing" else f" (got {value})"
+    return f"{_place(name, _find(root, problem['loc']))}: {path}: {problem['msg']}{got}"
+
+
+def _find(node: yaml.Node, path: tuple[int | str, ...]) -> yaml.Node:
+    """The deepest node on the path that exists; a lone block may stand for a list of one."""
+    for part in path:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+        elif isinstance(node, yaml.MappingNode) and isinstance(part, str):
+            found = [value for key, value in node.value if key.value == part]
+            if not found:
+                return node
+            node = found[0]
+    return node
+
+
+def _place(name: str, node: yaml.Node) -> str:
+    return f"{name}:{node.start_mark.line + 1}"

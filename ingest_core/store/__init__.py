@@ -1,0 +1,1 @@
+"""SQLAlchemy Core over SQLite, PostgreSQL and MySQL/MariaDB."""

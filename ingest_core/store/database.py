@@ -1,0 +1,102 @@
+"""The database: connections, transactions that are tried again, and its clock."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from ingest_core.model.errors import PatraError, Unreachable
+from ingest_core.store import dialect
+
+T = TypeVar("T")
+
+_CONFLICT_ATTEMPTS = 8
+_CONFLICT_WAIT_SECONDS = 0.05
+
+
+class Database:
+    """One database, whichever it is; `clock_shift` lets tests move its clock."""
+
+    def __init__(self, url: str, clock_shift: timedelta = timedelta(0)) -> None:
+        self.url = dialect.parse_url(url)
+        self.clock_shift = clock_shift
+        self.engine = dialect.create_engine(self.url)
+        self.dialect_name = self.engine.dialect.name
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.engine.dispose()
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without its password."""
+        return self.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """A connection that only reads."""
+        with self._connect() as connection:
+            connection.execution_options(**{dialect.READ_ONLY: True})
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """One transaction, committed at the end of the block."""
+        with self._connect() as connection, connection.begin():
+            yield connection
+
+    def transact(self, work: Callable[[sa.Connection], T]) -> T:
+        """One transaction around `work`, tried again when another transaction was in the way."""
+        for attempt in range(1, _CONFLICT_ATTEMPTS + 1):
+            try:
+                with self.write() as connection:
+                    return work(connection)
+            except DBAPIError as error:
+                if not dialect.is_conflict(error) or attempt == _CONFLICT_ATTEMPTS:
+                    raise
+                time.sleep(_CONFLICT_WAIT_SECONDS * attempt * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def _connect(self) -> Iterator[sa.Connection]:
+        try:
+            connection = self.engine.connect()
+        except (OperationalError, InterfaceError) as error:
+            raise self._unreachable(error) from error
+        try:
+            with connection:
+                yield connection
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise self._unreachable(error) from error
+            raise
+
+    def _unreachable(self, error: DBAPIError) -> PatraError:
+        return Unreachable(
+            "DATABASE_UNREACHABLE",
+            f"no connection: {_first_line(error.orig)}",
+            where=f"database {self.shown_url}",
+            remedy="start it, or set PATRA_DATABASE_URL to one that runs",
+        )
+
+    def now_sql(self, plus: timedelta = timedelta(0)) -> sa.ColumnElement[Any]:
+        """The database's clock as an expression."""
+        return dialect.now_plus(self.dialect_name, plus + self.clock_shift)
+
+    def now(self, connection: sa.Connection | None = None) -> datetime:
+        """What time it is in the database."""
+        if connection is None:
+            with self.read() as reader:
+                return self.now(reader)
+        moment: datetime = connection.execute(sa.select(self.now_sql())).scalar_one()
+        return moment
+
+
+def _first_line(error: BaseException | None) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "unknown error"

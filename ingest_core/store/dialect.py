@@ -1,0 +1,143 @@
+"""The one module where databases differ."""
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.engine import URL, Engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+
+from ingest_core.model.errors import BadInput
+from ingest_core.store.types import Utc
+
+READ_ONLY = "patra_read_only"
+"""The execution option of a connection that will not write."""
+
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mysql+pymysql",
+}
+_POSTGRES_CONFLICTS = {"40001", "40P01", "55P03"}
+_MYSQL_CONFLICTS = {1020, 1205, 1213}
+_STRICT_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO"
+
+
+def parse_url(text: str) -> URL:
+    """A database URL with the driver this product uses."""
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise _bad_url("it is not a URL") from error
+    driver = _DRIVERS.get(url.get_backend_name())
+    if driver is None:
+        raise _bad_url(f"{url.get_backend_name()!r} is not a supported database")
+    url = url.set(drivername=driver)
+    return url.update_query_dict({"charset": "utf8mb4"}) if driver.startswith("mysql") else url
+
+
+def _bad_url(why: str) -> BadInput:
+    return BadInput(
+        "DATABASE_URL_INVALID",
+        why,
+        where="PATRA_DATABASE_URL",
+        remedy="use sqlite:///FILE, postgresql://USER@HOST/NAME or mysql://USER@HOST/NAME",
+    )
+
+
+def create_engine(url: URL, pool_size: int = 5) -> Engine:
+    """An engine whose sessions are UTC, READ COMMITTED and strict."""
+    try:
+        if url.get_backend_name() == "sqlite":
+            engine = sa.create_engine(url, connect_args={"timeout": 30, "check_same_thread": False})
+            sa.event.listen(engine, "connect", _prepare_sqlite)
+            sa.event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        engine = sa.create_engine(
+            url,
+            isolation_level="READ COMMITTED",
+            pool_size=pool_size,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 5},
+        )
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise _bad_url(str(error)) from error
+    prepare = _prepare_postgres if engine.dialect.name == "postgresql" else _prepare_mysql
+    sa.event.listen(engine, "connect", prepare)
+    return engine
+
+
+def _now_micros() -> int:
+    return time.time_ns() // 1000
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # we begin transactions ourselves, see _begin_sqlite
+    connection.create_function("patra_now", 0, _now_micros)  # SQLite's own clock has only milliseconds
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    """A writer takes the lock at once: upgrading a read lock later could fail."""
+    read_only = connection.get_execution_options().get(READ_ONLY)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def _prepare_postgres(connection: Any, _record: object) -> None:
+    connection.execute("SET TIME ZONE 'UTC'")
+    connection.commit()
+
+
+def _prepare_mysql(connection: Any, _record: object) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET SESSION time_zone = '+00:00', sql_mode = '{_STRICT_MODE}'")
+
+
+def now_plus(dialect_name: str, span: timedelta) -> sa.ColumnElement[Any]:
+    """The database's clock, moved by `span`."""
+    micros = span // timedelta(microseconds=1)
+    if dialect_name == "postgresql":
+        return sa.type_coerce(sa.func.clock_timestamp() + sa.literal(span, sa.Interval()), Utc())
+    if dialect_name == "mysql":
+        return sa.type_coerce(sa.func.timestampadd(sa.text("MICROSECOND"), micros, sa.func.utc_timestamp(6)), Utc())
+    return sa.type_coerce(sa.func.patra_now(type_=sa.BigInteger()) + micros, Utc())
+
+
+def locked(query: sa.Select[Any], *, skip_locked: bool = False) -> sa.Select[Any]:
+    """The query with its rows locked; SQLite, whose writers are alone, ignores it."""
+    return query.with_for_update(skip_locked=skip_locked)
+
+
+def upsert(
+    dialect_name: str, table: sa.Table, key: Sequence[str], update: dict[str, Any] | Sequence[str]
+) -> sa.sql.dml.Insert:
+    """INSERT that updates the row of the same key; `update` names columns to take over, or gives expressions."""
+    if dialect_name == "mysql":
+        insert = mysql.insert(table)
+        changes = update if isinstance(update, dict) else {name: insert.inserted[name] for name in update}
+        return insert.on_duplicate_key_update(changes)
+    maker = postgresql.insert if dialect_name == "postgresql" else sqlite.insert
+    statement = maker(table)
+    changes = update if isinstance(update, dict) else {name: statement.excluded[name] for name in update}
+    return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
+
+
+def is_conflict(error: DBAPIError) -> bool:
+    """Whether another transaction was in the way, so that trying again is right."""
+    if isinstance(error, IntegrityError):
+        return True
+    origin = error.orig
+    state = getattr(origin, "sqlstate", None)
+    if state is not None:
+        return state in _POSTGRES_CONFLICTS
+    if isinstance(origin, sqlite3.OperationalError):
+        return "locked" in str(origin)
+    number = origin.args[0] if origin is not None and origin.args else None
+    return number in _MYSQL_CONFLICTS

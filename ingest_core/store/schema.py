@@ -1,0 +1,79 @@
+"""Schema versions: bringing a database up, and who may use it."""
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
+from ingest_core.model.errors import Refused
+from ingest_core.store.database import Database
+from ingest_core.store.tables import ing_schema_info
+
+SCHEMA_LEVEL = 1
+"""The level of the schema this code was written for; raised with every migration."""
+
+
+def migrations_folder() -> Path:
+    """Where the migrations are: in the wheel beside this package, in a checkout at the top."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "sql"
+    return inside if inside.is_dir() else package.parent / "sql"
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    return config
+
+
+def head_revision() -> str:
+    """The newest revision this code ships."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None
+    return head
+
+
+def current_revision(database: Database) -> str | None:
+    """The database's revision; none when it is empty."""
+    with database.read() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def upgrade_schema(database: Database) -> tuple[str | None, str]:
+    """Apply what is missing; the revision before and after."""
+    before = current_revision(database)
+    if before is not None:
+        refuse_other_schema(database, upgrading=True)
+    config = _config()
+    with database.write() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    return before, head_revision()
+
+
+def refuse_other_schema(database: Database, *, upgrading: bool = False) -> None:
+    """Refuse a database that is not there yet, or that no longer serves code this old."""
+    level = _level(database)
+    if level is None or (level.schema_level < SCHEMA_LEVEL and not upgrading):
+        state = "has no schema yet" if level is None else f"has schema {level.schema_level}, this code needs {SCHEMA_LEVEL}"
+        raise Refused("SCHEMA_OLD", state, where=f"database {database.shown_url}", remedy="run: patra db upgrade")
+    if level.oldest_code_level > SCHEMA_LEVEL:
+        raise Refused(
+            "CODE_OLD",
+            f"serves code from level {level.oldest_code_level} on, this code is of level {SCHEMA_LEVEL}",
+            where=f"database {database.shown_url}",
+            remedy="upgrade patra-ingest",
+        )
+
+
+def _level(database: Database) -> sa.Row[tuple[int, int]] | None:
+    query = sa.select(ing_schema_info.c.schema_level, ing_schema_info.c.oldest_code_level)
+    try:
+        with database.read() as connection:
+            return connection.execute(query).first()
+    except (OperationalError, ProgrammingError):
+        return None  # the table is not there

@@ -1,0 +1,97 @@
+"""Column types that mean the same on every database."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeEngine
+
+from ingest_core.model.instant import as_utc, from_micros, to_micros
+
+MYSQL_BINARY_COLLATION = "utf8mb4_0900_bin"
+MARIADB_BINARY_COLLATION = "utf8mb4_nopad_bin"
+"""Byte by byte, trailing spaces too; the two servers spell it differently."""
+
+BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""A row's number."""
+
+
+class Utc(sa.types.TypeDecorator[datetime]):
+    """An instant with microseconds: timestamptz, DATETIME(6), or integer microseconds on SQLite."""
+
+    impl = sa.DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The database's own type."""
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(sa.BigInteger())
+        if dialect.name == "mysql":
+            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+        return dialect.type_descriptor(postgresql.TIMESTAMP(timezone=True, precision=6))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        """UTC in, in the database's form."""
+        if value is None:
+            return None
+        instant = as_utc(value)
+        if dialect.name == "sqlite":
+            return to_micros(instant)
+        return instant.replace(tzinfo=None) if dialect.name == "mysql" else instant
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        """UTC out, always aware."""
+        if value is None:
+            return None
+        return from_micros(value) if dialect.name == "sqlite" else as_utc(value)
+
+
+def code(length: int = 64) -> sa.String:
+    """A code, id or hash: compared and ordered byte by byte."""
+    return (
+        sa.String(length)
+        .with_variant(postgresql.VARCHAR(length, collation="C"), "postgresql")
+        .with_variant(mysql.VARCHAR(length, collation=MYSQL_BINARY_COLLATION), "mysql")
+    )
+
+
+def long_text() -> sa.Text:
+    """Text without a practical limit, compared byte by byte."""
+    return sa.Text().with_variant(mysql.LONGTEXT(collation=MYSQL_BINARY_COLLATION), "mysql")
+
+
+def json_value() -> sa.JSON:
+    """JSON we wrote ourselves; SQL NULL for none."""
+    return sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+
+
+class RawJson(sa.types.TypeDecorator[str]):
+    """JSON text exactly as received: binary JSON types would rewrite its numbers."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """json on PostgreSQL, LONGTEXT on MySQL, TEXT on SQLite."""
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(_PostgresJsonText())
+        if dialect.name == "mysql":
+            return dialect.type_descriptor(mysql.LONGTEXT(collation=MYSQL_BINARY_COLLATION))
+        return dialect.type_descriptor(sa.Text())
+
+
+class _PostgresJsonText(postgresql.JSON):
+    """`json` whose Python side is the text itself."""
+
+    def bind_processor(self, dialect: Dialect) -> None:
+        return None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        return None
+
+
+def binary() -> sa.LargeBinary:
+    """Bytes."""
+    return sa.LargeBinary().with_variant(mysql.LONGBLOB(), "mysql")

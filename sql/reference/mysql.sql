@@ -1,0 +1,749 @@
+CREATE TABLE ing_cursor (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    cursor_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    namespace_scope_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    namespace_key VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    cursor_type_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    direction_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    cursor_value LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    normalized_instant DATETIME(6),
+    normalized_numeric NUMERIC(38, 0),
+    anchor_instant DATETIME(6),
+    observed_max_value LONGTEXT COLLATE utf8mb4_0900_bin,
+    schedule_instance_id BIGINT,
+    plan_id BIGINT,
+    slice_id BIGINT,
+    task_id BIGINT,
+    run_id BIGINT,
+    batch_id BIGINT,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_cursor_ns UNIQUE (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key)
+);
+
+CREATE INDEX idx_cursor_id ON ing_cursor (provenance_code, operation_code, normalized_numeric);
+
+CREATE INDEX idx_cursor_time ON ing_cursor (provenance_code, operation_code, normalized_instant);
+
+CREATE TABLE ing_cursor_event (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    cursor_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    namespace_scope_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    namespace_key VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    cursor_type_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    direction_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    event_type VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    window_from DATETIME(6),
+    window_to DATETIME(6),
+    `range` JSON,
+    as_of DATETIME(6),
+    prev_value LONGTEXT COLLATE utf8mb4_0900_bin,
+    new_value LONGTEXT COLLATE utf8mb4_0900_bin,
+    prev_instant DATETIME(6),
+    new_instant DATETIME(6),
+    observed_max_value LONGTEXT COLLATE utf8mb4_0900_bin,
+    idempotent_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    schedule_instance_id BIGINT,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT,
+    task_id BIGINT,
+    run_id BIGINT,
+    batch_id BIGINT,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    record_remarks JSON,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_cur_evt_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_cur_evt_instant ON ing_cursor_event (provenance_code, operation_code, new_instant);
+
+CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (plan_id, slice_id, task_id, run_id);
+
+CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, created_at);
+
+CREATE INDEX idx_cur_evt_window ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, window_to);
+
+CREATE TABLE ing_estimate (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    window_from DATETIME(6) NOT NULL,
+    window_to DATETIME(6) NOT NULL,
+    record_count BIGINT NOT NULL,
+    method_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_estimate_window ON ing_estimate (provenance_code, endpoint_name, expr_hash, window_from);
+
+CREATE TABLE ing_item (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    provider_id VARCHAR(512) COLLATE utf8mb4_0900_bin NOT NULL,
+    source_updated_at DATETIME(6) NOT NULL,
+    source_version VARCHAR(128) COLLATE utf8mb4_0900_bin,
+    payload LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    payload_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    record JSON NOT NULL,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    state_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    refresh_checked_at DATETIME(6) NOT NULL,
+    first_run_id BIGINT NOT NULL,
+    first_batch_no INTEGER NOT NULL,
+    last_run_id BIGINT NOT NULL,
+    last_batch_no INTEGER NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_item_business UNIQUE (provenance_code, endpoint_name, provider_id)
+);
+
+CREATE INDEX idx_item_updated ON ing_item (provenance_code, endpoint_name, source_updated_at);
+
+CREATE TABLE ing_outbox_message (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    dedup_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    ordering_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    topic VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    payload JSON NOT NULL,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT '0',
+    lease_owner VARCHAR(200) COLLATE utf8mb4_0900_bin,
+    leased_until DATETIME(6),
+    created_at DATETIME(6) NOT NULL,
+    sent_at DATETIME(6),
+    PRIMARY KEY (id),
+    CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
+);
+
+CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
+
+CREATE TABLE ing_partition_control (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    control_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    reason LONGTEXT COLLATE utf8mb4_0900_bin,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
+);
+
+CREATE TABLE ing_plan (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    schedule_instance_id BIGINT NOT NULL,
+    plan_key VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    window_from DATETIME(6) NOT NULL,
+    window_to DATETIME(6) NOT NULL,
+    slice_strategy_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    slice_params JSON NOT NULL,
+    expr_proto_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    expr_proto_snapshot JSON NOT NULL,
+    provenance_config_snapshot JSON NOT NULL,
+    spec_fingerprint VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    record_remarks JSON,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_plan_key UNIQUE (plan_key)
+);
+
+CREATE INDEX idx_plan_expr ON ing_plan (expr_proto_hash);
+
+CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code);
+
+CREATE INDEX idx_plan_srcop_time ON ing_plan (provenance_code, operation_code, created_at);
+
+CREATE TABLE ing_plan_slice (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    plan_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    slice_no INTEGER NOT NULL,
+    slice_signature_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    slice_spec JSON NOT NULL,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    expr_snapshot JSON NOT NULL,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    record_remarks JSON,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_slice_sig UNIQUE (plan_id, slice_signature_hash)
+);
+
+CREATE INDEX idx_slice_prov_status ON ing_plan_slice (provenance_code, status_code);
+
+CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
+
+CREATE TABLE ing_quarantine (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    provider_id VARCHAR(512) COLLATE utf8mb4_0900_bin,
+    reason_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    json_path VARCHAR(400) NOT NULL,
+    fragment LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    fragment_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    run_id BIGINT NOT NULL,
+    batch_no INTEGER NOT NULL,
+    state_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    seen_count INTEGER NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
+);
+
+CREATE INDEX idx_quarantine_state ON ing_quarantine (provenance_code, endpoint_name, state_code);
+
+CREATE TABLE ing_quota_ledger (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    rate_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    quota_window_from DATETIME(6) NOT NULL,
+    quota_window_to DATETIME(6) NOT NULL,
+    used_count BIGINT NOT NULL,
+    reserved_count BIGINT NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from)
+);
+
+CREATE TABLE ing_rate_gate (
+    rate_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    tat DATETIME(6) NOT NULL,
+    cooldown_until DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (rate_key)
+);
+
+CREATE TABLE ing_reslice_request (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    run_id BIGINT NOT NULL,
+    remaining_from DATETIME(6) NOT NULL,
+    remaining_to DATETIME(6) NOT NULL,
+    `range` JSON,
+    reason_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    idempotent_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_reslice_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_reslice_status ON ing_reslice_request (status_code, id);
+
+CREATE TABLE ing_schedule_instance (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    scheduler_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    scheduler_job_id VARCHAR(200) COLLATE utf8mb4_0900_bin,
+    scheduler_log_id VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    trigger_type_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    triggered_at DATETIME(6) NOT NULL,
+    trigger_params JSON NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    expr_proto_hash VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    expr_proto_snapshot JSON,
+    record_remarks JSON,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_sched_log UNIQUE (scheduler_code, scheduler_log_id)
+);
+
+CREATE INDEX idx_sched_src ON ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id);
+
+CREATE TABLE ing_schema_info (
+    id INTEGER NOT NULL,
+    schema_level INTEGER NOT NULL,
+    oldest_code_level INTEGER NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE TABLE ing_signal (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    provider_id VARCHAR(512) COLLATE utf8mb4_0900_bin NOT NULL,
+    signal_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    campaign VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    state_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    record_remarks JSON,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_signal UNIQUE (campaign, provenance_code, endpoint_name, provider_id)
+);
+
+CREATE TABLE ing_task (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    schedule_instance_id BIGINT NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    namespace_key VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    credential_id BIGINT,
+    params JSON NOT NULL,
+    window_from DATETIME(6) NOT NULL,
+    window_to DATETIME(6) NOT NULL,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    idempotent_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    priority SMALLINT NOT NULL,
+    scheduled_at DATETIME(6) NOT NULL,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    lease_owner VARCHAR(200) COLLATE utf8mb4_0900_bin,
+    leased_until DATETIME(6),
+    lease_count INTEGER NOT NULL DEFAULT '0',
+    fence_no BIGINT NOT NULL DEFAULT '0',
+    expiry_count INTEGER NOT NULL DEFAULT '0',
+    attempt_count INTEGER NOT NULL DEFAULT '0',
+    checkpoint JSON,
+    last_error JSON,
+    started_at DATETIME(6),
+    finished_at DATETIME(6),
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_task_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_task_lease ON ing_task (status_code, leased_until);
+
+CREATE INDEX idx_task_live ON ing_task (namespace_key, status_code, window_from);
+
+CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
+
+CREATE INDEX idx_task_queue ON ing_task (status_code, provenance_code, endpoint_name, operation_code, priority, scheduled_at, id);
+
+CREATE INDEX idx_task_slice ON ing_task (slice_id);
+
+CREATE INDEX idx_task_src_op ON ing_task (provenance_code, operation_code, status_code);
+
+CREATE TABLE ing_task_run (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    schedule_instance_id BIGINT NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    attempt_no INTEGER NOT NULL,
+    fence_no BIGINT NOT NULL,
+    lease_owner VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    flow_run_id VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    flow_task_run_id VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    checkpoint JSON,
+    stats JSON,
+    error JSON,
+    window_from DATETIME(6) NOT NULL,
+    window_to DATETIME(6) NOT NULL,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    started_at DATETIME(6) NOT NULL,
+    finished_at DATETIME(6),
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_run_attempt UNIQUE (task_id, attempt_no)
+);
+
+CREATE INDEX idx_run_flow ON ing_task_run (flow_run_id);
+
+CREATE INDEX idx_run_prov_op_status ON ing_task_run (provenance_code, operation_code, status_code);
+
+CREATE INDEX idx_run_task ON ing_task_run (task_id, status_code, created_at);
+
+CREATE TABLE ing_task_run_batch (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    run_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    batch_no INTEGER NOT NULL,
+    page_no INTEGER NOT NULL,
+    page_size INTEGER NOT NULL,
+    before_token LONGTEXT COLLATE utf8mb4_0900_bin,
+    after_token LONGTEXT COLLATE utf8mb4_0900_bin,
+    before_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    next_url LONGTEXT COLLATE utf8mb4_0900_bin,
+    idempotent_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    expr_hash VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    status_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    record_count INTEGER NOT NULL DEFAULT '0',
+    id_hashes LONGBLOB,
+    request_digest JSON,
+    response_digest JSON,
+    stats JSON,
+    error JSON,
+    asked_at DATETIME(6) NOT NULL,
+    committed_at DATETIME(6),
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_run_batch_no UNIQUE (run_id, batch_no),
+    CONSTRAINT uk_run_before_tok UNIQUE (run_id, before_hash),
+    CONSTRAINT uk_batch_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_batch_prov_op_status ON ing_task_run_batch (provenance_code, operation_code, status_code, committed_at);
+
+CREATE INDEX idx_batch_status ON ing_task_run_batch (run_id, status_code);
+
+CREATE INDEX idx_batch_task ON ing_task_run_batch (task_id, status_code);
+
+CREATE INDEX idx_batch_time ON ing_task_run_batch (run_id, created_at);
+
+CREATE TABLE reg_expr_field_dict (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    field_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    field_type_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_expr_field_dict_scope ON reg_expr_field_dict (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_api_param_map (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    param_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    location_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    std_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_api_param_map_scope ON reg_prov_api_param_map (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_batching_cfg (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    id_batch_size INTEGER NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_batching_cfg_scope ON reg_prov_batching_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_credential (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    auth_type_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    credential_ref VARCHAR(200) COLLATE utf8mb4_0900_bin,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_credential_scope ON reg_prov_credential (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_endpoint_def (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_role_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    http_method_code VARCHAR(16) COLLATE utf8mb4_0900_bin NOT NULL,
+    path_template LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    operations JSON NOT NULL,
+    items_path LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    id_path LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    updated_at_path LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    total_path LONGTEXT COLLATE utf8mb4_0900_bin,
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_endpoint_def_scope ON reg_prov_endpoint_def (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_expr_capability (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    field_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    ops JSON NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_expr_capability_scope ON reg_prov_expr_capability (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_expr_render_rule (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    field_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    op_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    param_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    template LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_expr_render_rule_scope ON reg_prov_expr_render_rule (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_http_cfg (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    base_url LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    headers JSON NOT NULL,
+    query_params JSON NOT NULL,
+    connect_timeout_ms INTEGER NOT NULL,
+    read_timeout_ms INTEGER NOT NULL,
+    allow_plain_http BOOL NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_http_cfg_scope ON reg_prov_http_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_pagination_cfg (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    pagination_type_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    position_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    page_size INTEGER NOT NULL,
+    max_page_size INTEGER NOT NULL,
+    max_page INTEGER,
+    initial_token LONGTEXT COLLATE utf8mb4_0900_bin,
+    next_token_path LONGTEXT COLLATE utf8mb4_0900_bin,
+    has_more_path LONGTEXT COLLATE utf8mb4_0900_bin,
+    token_ttl_seconds INTEGER,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_pagination_cfg_scope ON reg_prov_pagination_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_rate_limit_cfg (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    refill_rate_per_sec DOUBLE NOT NULL,
+    burst_capacity INTEGER NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_rate_limit_cfg_scope ON reg_prov_rate_limit_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_retry_cfg (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    backoff_policy_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    max_attempts INTEGER NOT NULL,
+    initial_delay_ms INTEGER NOT NULL,
+    max_delay_ms INTEGER NOT NULL,
+    multiplier DOUBLE NOT NULL,
+    jitter DOUBLE NOT NULL,
+    retry_statuses JSON NOT NULL,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_retry_cfg_scope ON reg_prov_retry_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_window_offset_cfg (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    window_mode_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    offset_field_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    watermark_key VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    watermark_lag_seconds INTEGER NOT NULL,
+    lookback_seconds INTEGER NOT NULL,
+    recheck_seconds INTEGER NOT NULL,
+    window_size_seconds INTEGER NOT NULL,
+    step_seconds INTEGER NOT NULL,
+    overlap_seconds INTEGER NOT NULL,
+    baseline_at DATETIME(6),
+    calendar_align_to VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    time_unit_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    time_format VARCHAR(64) NOT NULL,
+    upper_inclusive BOOL NOT NULL,
+    stored_precision_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    effective_from DATETIME(6),
+    effective_to DATETIME(6),
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_window_offset_cfg_scope ON reg_prov_window_offset_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_provenance (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    provenance_name VARCHAR(200) NOT NULL,
+    description LONGTEXT COLLATE utf8mb4_0900_bin NOT NULL,
+    docs_url LONGTEXT COLLATE utf8mb4_0900_bin,
+    id_normalizer_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    on_equal_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    output_mapping JSON NOT NULL,
+    closed_at DATETIME(6),
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_provenance_code ON reg_provenance (provenance_code, closed_at);
+
+CREATE TABLE sys_dict_item (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    type_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    item_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    item_name VARCHAR(200) NOT NULL,
+    sort_no INTEGER NOT NULL,
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_dict_item UNIQUE (type_code, item_code)
+);
+
+CREATE TABLE sys_dict_item_alias (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    type_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    item_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    alias_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_dict_alias UNIQUE (type_code, alias_code)
+);
+
+CREATE TABLE sys_dict_type (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    type_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    type_name VARCHAR(200) NOT NULL,
+    record_remarks JSON,
+    version INTEGER NOT NULL DEFAULT '0',
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_dict_type UNIQUE (type_code)
+);

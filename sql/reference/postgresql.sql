@@ -1,0 +1,751 @@
+CREATE TABLE ing_cursor (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    cursor_key VARCHAR(64) COLLATE "C" NOT NULL,
+    namespace_scope_code VARCHAR(32) COLLATE "C" NOT NULL,
+    namespace_key VARCHAR(128) COLLATE "C" NOT NULL,
+    cursor_type_code VARCHAR(32) COLLATE "C" NOT NULL,
+    direction_code VARCHAR(32) COLLATE "C" NOT NULL,
+    cursor_value TEXT NOT NULL,
+    normalized_instant TIMESTAMP(6) WITH TIME ZONE,
+    normalized_numeric NUMERIC(38, 0),
+    anchor_instant TIMESTAMP(6) WITH TIME ZONE,
+    observed_max_value TEXT,
+    schedule_instance_id BIGINT,
+    plan_id BIGINT,
+    slice_id BIGINT,
+    task_id BIGINT,
+    run_id BIGINT,
+    batch_id BIGINT,
+    expr_hash VARCHAR(64) COLLATE "C",
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_cursor_ns UNIQUE (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key)
+);
+
+CREATE INDEX idx_cursor_id ON ing_cursor (provenance_code, operation_code, normalized_numeric);
+
+CREATE INDEX idx_cursor_time ON ing_cursor (provenance_code, operation_code, normalized_instant);
+
+CREATE TABLE ing_cursor_event (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    cursor_key VARCHAR(64) COLLATE "C" NOT NULL,
+    namespace_scope_code VARCHAR(32) COLLATE "C" NOT NULL,
+    namespace_key VARCHAR(128) COLLATE "C" NOT NULL,
+    cursor_type_code VARCHAR(32) COLLATE "C" NOT NULL,
+    direction_code VARCHAR(32) COLLATE "C" NOT NULL,
+    event_type VARCHAR(32) COLLATE "C" NOT NULL,
+    window_from TIMESTAMP(6) WITH TIME ZONE,
+    window_to TIMESTAMP(6) WITH TIME ZONE,
+    range JSONB,
+    as_of TIMESTAMP(6) WITH TIME ZONE,
+    prev_value TEXT,
+    new_value TEXT,
+    prev_instant TIMESTAMP(6) WITH TIME ZONE,
+    new_instant TIMESTAMP(6) WITH TIME ZONE,
+    observed_max_value TEXT,
+    idempotent_key VARCHAR(64) COLLATE "C" NOT NULL,
+    schedule_instance_id BIGINT,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT,
+    task_id BIGINT,
+    run_id BIGINT,
+    batch_id BIGINT,
+    expr_hash VARCHAR(64) COLLATE "C",
+    record_remarks JSONB,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_cur_evt_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_cur_evt_instant ON ing_cursor_event (provenance_code, operation_code, new_instant);
+
+CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (plan_id, slice_id, task_id, run_id);
+
+CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, created_at);
+
+CREATE INDEX idx_cur_evt_window ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, window_to);
+
+CREATE TABLE ing_estimate (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    expr_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    window_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    window_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    record_count BIGINT NOT NULL,
+    method_code VARCHAR(32) COLLATE "C" NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_estimate_window ON ing_estimate (provenance_code, endpoint_name, expr_hash, window_from);
+
+CREATE TABLE ing_item (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    provider_id VARCHAR(512) COLLATE "C" NOT NULL,
+    source_updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    source_version VARCHAR(128) COLLATE "C",
+    payload JSON NOT NULL,
+    payload_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    record JSONB NOT NULL,
+    expr_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    state_code VARCHAR(32) COLLATE "C" NOT NULL,
+    refresh_checked_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    first_run_id BIGINT NOT NULL,
+    first_batch_no INTEGER NOT NULL,
+    last_run_id BIGINT NOT NULL,
+    last_batch_no INTEGER NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_item_business UNIQUE (provenance_code, endpoint_name, provider_id)
+);
+
+CREATE INDEX idx_item_updated ON ing_item (provenance_code, endpoint_name, source_updated_at);
+
+CREATE TABLE ing_outbox_message (
+    id BIGSERIAL NOT NULL,
+    dedup_key VARCHAR(64) COLLATE "C" NOT NULL,
+    ordering_key VARCHAR(64) COLLATE "C" NOT NULL,
+    topic VARCHAR(128) COLLATE "C" NOT NULL,
+    payload JSONB NOT NULL,
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    attempts INTEGER DEFAULT '0' NOT NULL,
+    lease_owner VARCHAR(200) COLLATE "C",
+    leased_until TIMESTAMP(6) WITH TIME ZONE,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    sent_at TIMESTAMP(6) WITH TIME ZONE,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
+);
+
+CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
+
+CREATE TABLE ing_partition_control (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    control_code VARCHAR(32) COLLATE "C" NOT NULL,
+    reason TEXT,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
+);
+
+CREATE TABLE ing_plan (
+    id BIGSERIAL NOT NULL,
+    schedule_instance_id BIGINT NOT NULL,
+    plan_key VARCHAR(128) COLLATE "C" NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    window_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    window_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    slice_strategy_code VARCHAR(32) COLLATE "C" NOT NULL,
+    slice_params JSONB NOT NULL,
+    expr_proto_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    expr_proto_snapshot JSONB NOT NULL,
+    provenance_config_snapshot JSONB NOT NULL,
+    spec_fingerprint VARCHAR(64) COLLATE "C" NOT NULL,
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    record_remarks JSONB,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_plan_key UNIQUE (plan_key)
+);
+
+CREATE INDEX idx_plan_expr ON ing_plan (expr_proto_hash);
+
+CREATE INDEX idx_plan_prov_op ON ing_plan (provenance_code, operation_code);
+
+CREATE INDEX idx_plan_srcop_time ON ing_plan (provenance_code, operation_code, created_at);
+
+CREATE TABLE ing_plan_slice (
+    id BIGSERIAL NOT NULL,
+    plan_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    slice_no INTEGER NOT NULL,
+    slice_signature_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    slice_spec JSONB NOT NULL,
+    expr_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    expr_snapshot JSONB NOT NULL,
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    record_remarks JSONB,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_slice_sig UNIQUE (plan_id, slice_signature_hash)
+);
+
+CREATE INDEX idx_slice_prov_status ON ing_plan_slice (provenance_code, status_code);
+
+CREATE INDEX idx_slice_status ON ing_plan_slice (plan_id, status_code);
+
+CREATE TABLE ing_quarantine (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    provider_id VARCHAR(512) COLLATE "C",
+    reason_code VARCHAR(64) COLLATE "C" NOT NULL,
+    json_path VARCHAR(400) NOT NULL,
+    fragment TEXT NOT NULL,
+    fragment_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    run_id BIGINT NOT NULL,
+    batch_no INTEGER NOT NULL,
+    state_code VARCHAR(32) COLLATE "C" NOT NULL,
+    seen_count INTEGER NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
+);
+
+CREATE INDEX idx_quarantine_state ON ing_quarantine (provenance_code, endpoint_name, state_code);
+
+CREATE TABLE ing_quota_ledger (
+    id BIGSERIAL NOT NULL,
+    rate_key VARCHAR(200) COLLATE "C" NOT NULL,
+    quota_window_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    quota_window_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    used_count BIGINT NOT NULL,
+    reserved_count BIGINT NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from)
+);
+
+CREATE TABLE ing_rate_gate (
+    rate_key VARCHAR(200) COLLATE "C" NOT NULL,
+    tat TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    cooldown_until TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (rate_key)
+);
+
+CREATE TABLE ing_reslice_request (
+    id BIGSERIAL NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    run_id BIGINT NOT NULL,
+    remaining_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    remaining_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    range JSONB,
+    reason_code VARCHAR(64) COLLATE "C" NOT NULL,
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    idempotent_key VARCHAR(64) COLLATE "C" NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_reslice_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_reslice_status ON ing_reslice_request (status_code, id);
+
+CREATE TABLE ing_schedule_instance (
+    id BIGSERIAL NOT NULL,
+    scheduler_code VARCHAR(32) COLLATE "C" NOT NULL,
+    scheduler_job_id VARCHAR(200) COLLATE "C",
+    scheduler_log_id VARCHAR(200) COLLATE "C" NOT NULL,
+    trigger_type_code VARCHAR(32) COLLATE "C" NOT NULL,
+    triggered_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    trigger_params JSONB NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    expr_proto_hash VARCHAR(64) COLLATE "C",
+    expr_proto_snapshot JSONB,
+    record_remarks JSONB,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_sched_log UNIQUE (scheduler_code, scheduler_log_id)
+);
+
+CREATE INDEX idx_sched_src ON ing_schedule_instance (scheduler_code, scheduler_job_id, scheduler_log_id);
+
+CREATE TABLE ing_schema_info (
+    id INTEGER NOT NULL,
+    schema_level INTEGER NOT NULL,
+    oldest_code_level INTEGER NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE TABLE ing_signal (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    provider_id VARCHAR(512) COLLATE "C" NOT NULL,
+    signal_code VARCHAR(64) COLLATE "C" NOT NULL,
+    campaign VARCHAR(128) COLLATE "C" NOT NULL,
+    state_code VARCHAR(32) COLLATE "C" NOT NULL,
+    record_remarks JSONB,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_signal UNIQUE (campaign, provenance_code, endpoint_name, provider_id)
+);
+
+CREATE TABLE ing_task (
+    id BIGSERIAL NOT NULL,
+    schedule_instance_id BIGINT NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    namespace_key VARCHAR(128) COLLATE "C" NOT NULL,
+    credential_id BIGINT,
+    params JSONB NOT NULL,
+    window_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    window_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    expr_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    idempotent_key VARCHAR(64) COLLATE "C" NOT NULL,
+    priority SMALLINT NOT NULL,
+    scheduled_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    lease_owner VARCHAR(200) COLLATE "C",
+    leased_until TIMESTAMP(6) WITH TIME ZONE,
+    lease_count INTEGER DEFAULT '0' NOT NULL,
+    fence_no BIGINT DEFAULT '0' NOT NULL,
+    expiry_count INTEGER DEFAULT '0' NOT NULL,
+    attempt_count INTEGER DEFAULT '0' NOT NULL,
+    checkpoint JSONB,
+    last_error JSONB,
+    started_at TIMESTAMP(6) WITH TIME ZONE,
+    finished_at TIMESTAMP(6) WITH TIME ZONE,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_task_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_task_lease ON ing_task (status_code, leased_until);
+
+CREATE INDEX idx_task_live ON ing_task (namespace_key, status_code, window_from);
+
+CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
+
+CREATE INDEX idx_task_queue ON ing_task (status_code, provenance_code, endpoint_name, operation_code, priority, scheduled_at, id) WHERE status_code = 'QUEUED';
+
+CREATE INDEX idx_task_slice ON ing_task (slice_id);
+
+CREATE INDEX idx_task_src_op ON ing_task (provenance_code, operation_code, status_code);
+
+CREATE TABLE ing_task_run (
+    id BIGSERIAL NOT NULL,
+    schedule_instance_id BIGINT NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    attempt_no INTEGER NOT NULL,
+    fence_no BIGINT NOT NULL,
+    lease_owner VARCHAR(200) COLLATE "C" NOT NULL,
+    flow_run_id VARCHAR(64) COLLATE "C",
+    flow_task_run_id VARCHAR(64) COLLATE "C",
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    checkpoint JSONB,
+    stats JSONB,
+    error JSONB,
+    window_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    window_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    expr_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    started_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    finished_at TIMESTAMP(6) WITH TIME ZONE,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_run_attempt UNIQUE (task_id, attempt_no)
+);
+
+CREATE INDEX idx_run_flow ON ing_task_run (flow_run_id);
+
+CREATE INDEX idx_run_prov_op_status ON ing_task_run (provenance_code, operation_code, status_code);
+
+CREATE INDEX idx_run_task ON ing_task_run (task_id, status_code, created_at);
+
+CREATE TABLE ing_task_run_batch (
+    id BIGSERIAL NOT NULL,
+    plan_id BIGINT NOT NULL,
+    slice_id BIGINT NOT NULL,
+    task_id BIGINT NOT NULL,
+    run_id BIGINT NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    batch_no INTEGER NOT NULL,
+    page_no INTEGER NOT NULL,
+    page_size INTEGER NOT NULL,
+    before_token TEXT,
+    after_token TEXT,
+    before_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    next_url TEXT,
+    idempotent_key VARCHAR(64) COLLATE "C" NOT NULL,
+    expr_hash VARCHAR(64) COLLATE "C" NOT NULL,
+    status_code VARCHAR(32) COLLATE "C" NOT NULL,
+    record_count INTEGER DEFAULT '0' NOT NULL,
+    id_hashes BYTEA,
+    request_digest JSONB,
+    response_digest JSONB,
+    stats JSONB,
+    error JSONB,
+    asked_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    committed_at TIMESTAMP(6) WITH TIME ZONE,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_run_batch_no UNIQUE (run_id, batch_no),
+    CONSTRAINT uk_run_before_tok UNIQUE (run_id, before_hash),
+    CONSTRAINT uk_batch_idem UNIQUE (idempotent_key)
+);
+
+CREATE INDEX idx_batch_prov_op_status ON ing_task_run_batch (provenance_code, operation_code, status_code, committed_at);
+
+CREATE INDEX idx_batch_status ON ing_task_run_batch (run_id, status_code);
+
+CREATE INDEX idx_batch_task ON ing_task_run_batch (task_id, status_code);
+
+CREATE INDEX idx_batch_time ON ing_task_run_batch (run_id, created_at);
+
+CREATE TABLE reg_expr_field_dict (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    field_code VARCHAR(64) COLLATE "C" NOT NULL,
+    field_type_code VARCHAR(32) COLLATE "C" NOT NULL,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_expr_field_dict_scope ON reg_expr_field_dict (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_api_param_map (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    param_name VARCHAR(64) COLLATE "C" NOT NULL,
+    location_code VARCHAR(32) COLLATE "C" NOT NULL,
+    std_key VARCHAR(64) COLLATE "C" NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_api_param_map_scope ON reg_prov_api_param_map (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_batching_cfg (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    id_batch_size INTEGER NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_batching_cfg_scope ON reg_prov_batching_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_credential (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    auth_type_code VARCHAR(32) COLLATE "C" NOT NULL,
+    credential_ref VARCHAR(200) COLLATE "C",
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_credential_scope ON reg_prov_credential (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_endpoint_def (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_role_code VARCHAR(32) COLLATE "C" NOT NULL,
+    http_method_code VARCHAR(16) COLLATE "C" NOT NULL,
+    path_template TEXT NOT NULL,
+    operations JSONB NOT NULL,
+    items_path TEXT NOT NULL,
+    id_path TEXT NOT NULL,
+    updated_at_path TEXT NOT NULL,
+    total_path TEXT,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_endpoint_def_scope ON reg_prov_endpoint_def (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_expr_capability (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    field_code VARCHAR(64) COLLATE "C" NOT NULL,
+    ops JSONB NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_expr_capability_scope ON reg_prov_expr_capability (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_expr_render_rule (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    field_code VARCHAR(64) COLLATE "C" NOT NULL,
+    op_code VARCHAR(32) COLLATE "C" NOT NULL,
+    param_name VARCHAR(64) COLLATE "C" NOT NULL,
+    template TEXT NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_expr_render_rule_scope ON reg_prov_expr_render_rule (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_http_cfg (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    base_url TEXT NOT NULL,
+    headers JSONB NOT NULL,
+    query_params JSONB NOT NULL,
+    connect_timeout_ms INTEGER NOT NULL,
+    read_timeout_ms INTEGER NOT NULL,
+    allow_plain_http BOOLEAN NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_http_cfg_scope ON reg_prov_http_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_pagination_cfg (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    pagination_type_code VARCHAR(32) COLLATE "C" NOT NULL,
+    position_code VARCHAR(32) COLLATE "C" NOT NULL,
+    page_size INTEGER NOT NULL,
+    max_page_size INTEGER NOT NULL,
+    max_page INTEGER,
+    initial_token TEXT,
+    next_token_path TEXT,
+    has_more_path TEXT,
+    token_ttl_seconds INTEGER,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_pagination_cfg_scope ON reg_prov_pagination_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_rate_limit_cfg (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    refill_rate_per_sec DOUBLE PRECISION NOT NULL,
+    burst_capacity INTEGER NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_rate_limit_cfg_scope ON reg_prov_rate_limit_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_retry_cfg (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    backoff_policy_code VARCHAR(32) COLLATE "C" NOT NULL,
+    max_attempts INTEGER NOT NULL,
+    initial_delay_ms INTEGER NOT NULL,
+    max_delay_ms INTEGER NOT NULL,
+    multiplier DOUBLE PRECISION NOT NULL,
+    jitter DOUBLE PRECISION NOT NULL,
+    retry_statuses JSONB NOT NULL,
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_retry_cfg_scope ON reg_prov_retry_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_window_offset_cfg (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C",
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    window_mode_code VARCHAR(32) COLLATE "C" NOT NULL,
+    offset_field_name VARCHAR(64) COLLATE "C" NOT NULL,
+    watermark_key VARCHAR(64) COLLATE "C" NOT NULL,
+    watermark_lag_seconds INTEGER NOT NULL,
+    lookback_seconds INTEGER NOT NULL,
+    recheck_seconds INTEGER NOT NULL,
+    window_size_seconds INTEGER NOT NULL,
+    step_seconds INTEGER NOT NULL,
+    overlap_seconds INTEGER NOT NULL,
+    baseline_at TIMESTAMP(6) WITH TIME ZONE,
+    calendar_align_to VARCHAR(32) COLLATE "C",
+    time_unit_code VARCHAR(32) COLLATE "C" NOT NULL,
+    time_format VARCHAR(64) NOT NULL,
+    upper_inclusive BOOLEAN NOT NULL,
+    stored_precision_code VARCHAR(32) COLLATE "C",
+    effective_from TIMESTAMP(6) WITH TIME ZONE,
+    effective_to TIMESTAMP(6) WITH TIME ZONE,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_window_offset_cfg_scope ON reg_prov_window_offset_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_provenance (
+    id BIGSERIAL NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    provenance_name VARCHAR(200) NOT NULL,
+    description TEXT NOT NULL,
+    docs_url TEXT,
+    id_normalizer_code VARCHAR(32) COLLATE "C" NOT NULL,
+    on_equal_code VARCHAR(32) COLLATE "C" NOT NULL,
+    output_mapping JSONB NOT NULL,
+    closed_at TIMESTAMP(6) WITH TIME ZONE,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_provenance_code ON reg_provenance (provenance_code, closed_at);
+
+CREATE TABLE sys_dict_item (
+    id BIGSERIAL NOT NULL,
+    type_code VARCHAR(64) COLLATE "C" NOT NULL,
+    item_code VARCHAR(64) COLLATE "C" NOT NULL,
+    item_name VARCHAR(200) NOT NULL,
+    sort_no INTEGER NOT NULL,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_dict_item UNIQUE (type_code, item_code)
+);
+
+CREATE TABLE sys_dict_item_alias (
+    id BIGSERIAL NOT NULL,
+    type_code VARCHAR(64) COLLATE "C" NOT NULL,
+    item_code VARCHAR(64) COLLATE "C" NOT NULL,
+    alias_code VARCHAR(64) COLLATE "C" NOT NULL,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_dict_alias UNIQUE (type_code, alias_code)
+);
+
+CREATE TABLE sys_dict_type (
+    id BIGSERIAL NOT NULL,
+    type_code VARCHAR(64) COLLATE "C" NOT NULL,
+    type_name VARCHAR(200) NOT NULL,
+    record_remarks JSONB,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_dict_type UNIQUE (type_code)
+);
+
+ALTER TABLE ing_item ALTER COLUMN payload SET COMPRESSION lz4;

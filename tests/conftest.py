@@ -1,0 +1,99 @@
+"""Fixtures every test may use: the three databases, each fresh for the test that asks."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.servers import (
+    DIALECTS,
+    Missing,
+    Server,
+    find_server,
+    require_server,
+    stop_server,
+    temporary_database,
+)
+
+
+class Servers:
+    """The session's database servers, each looked for when first asked for."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Server | Missing] = {}
+
+    def require(self, dialect: str) -> Server:
+        """The server; without one the test is skipped, and under PATRA_CI=1 it fails."""
+        if dialect not in self.found:
+            self.found[dialect] = find_server(dialect)
+        return require_server(self.found[dialect])
+
+    def stop(self) -> None:
+        """Stop the private servers."""
+        for server in self.found.values():
+            if isinstance(server, Server):
+                stop_server(server)
+
+
+class DatabaseFactory:
+    """Makes databases that live until the session's end."""
+
+    def __init__(self, servers: Servers, lifetime: ExitStack) -> None:
+        self._servers = servers
+        self._lifetime = lifetime
+
+    def fresh(self, dialect: str) -> str:
+        """The URL of a new empty database."""
+        return self._lifetime.enter_context(temporary_database(self._servers.require(dialect)))
+
+
+SERVERS = pytest.StashKey[Servers]()
+
+
+@pytest.fixture(scope="session")
+def servers(pytestconfig: pytest.Config) -> Iterator[Servers]:
+    """The session's database servers."""
+    session_servers = Servers()
+    pytestconfig.stash[SERVERS] = session_servers
+    yield session_servers
+    session_servers.stop()
+
+
+@pytest.fixture(scope="session")
+def database_factory(servers: Servers) -> Iterator[DatabaseFactory]:
+    """Databases for the whole session: `database_factory.fresh(dialect)`."""
+    with ExitStack() as lifetime:
+        yield DatabaseFactory(servers, lifetime)
+
+
+@pytest.fixture(scope="module", params=DIALECTS)
+def dialect(request: pytest.FixtureRequest) -> str:
+    """Each database kind in turn; module scoped, so that a module's fixture may build on it."""
+    return str(request.param)
+
+
+@pytest.fixture
+def database_url(dialect: str, servers: Servers) -> Iterator[str]:
+    """A fresh empty database of the dialect, dropped after the test."""
+    with temporary_database(servers.require(dialect)) as url:
+        yield url
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say for each database where its server was found, or why its tests did not run."""
+    session_servers = config.stash.get(SERVERS, None)
+    if session_servers is None:
+        return
+    terminalreporter.section("databases")
+    for name in DIALECTS:
+        terminalreporter.line(f"{name}: {_describe(session_servers.found.get(name))}")
+
+
+def _describe(found: Server | Missing | None) -> str:
+    match found:
+        case Server(origin=origin):
+            return origin
+        case Missing(reason=reason):
+            return f"none: {reason}"
+        case None:
+            return "not asked for"

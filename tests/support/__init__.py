@@ -1,0 +1,1 @@
+"""What tests share: the database servers they run on."""

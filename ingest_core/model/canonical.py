@@ -14,9 +14,7 @@ from ingest_core.model.instant import format_instant
 
 def canonical_json(value: Any) -> str:
     """The canonical text of a JSON-like value."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
-    )
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def hash_of(*parts: Any) -> str:

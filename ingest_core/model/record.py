@@ -59,10 +59,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class PageOutcome:
-    """A page, decoded and routed, ready to be committed."""
+    """A page, decoded and routed, ready to be committed; notes go to quarantine but are no records."""
 
     records: list[Record] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+    notes: list[Rejected] = field(default_factory=list)
     id_hashes: bytes = b""
     request_digest: dict[str, Any] = field(default_factory=dict)
     response_digest: dict[str, Any] = field(default_factory=dict)

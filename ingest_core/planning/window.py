@@ -115,8 +115,6 @@ def _refuse_below_anchor(request: PlanRequest, cursor: CursorState | None) -> No
 
 def _warnings(request: PlanRequest, cursor: CursorState | None) -> list[str]:
     if cursor and request.user_from and request.user_from > cursor.value:
-        return [
-            f"from {format_instant(request.user_from)} is above the watermark {format_instant(cursor.value)}: "
-            "the watermark waits there until the hole is harvested"
-        ]
+        bounds = f"from {format_instant(request.user_from)} is above the watermark {format_instant(cursor.value)}"
+        return [f"{bounds}: the watermark waits there until the hole is harvested"]
     return []

@@ -5,7 +5,15 @@ from datetime import datetime, timedelta
 from string import Formatter
 from typing import Any, TypeVar
 
-from ingest_core.model.codes import ALL_OPERATIONS, AuthType, ExprOp, Operation, PaginationType, WindowMode
+from ingest_core.model.codes import (
+    ALL_OPERATIONS,
+    AuthType,
+    ExprOp,
+    Operation,
+    PaginationType,
+    ParamLocation,
+    WindowMode,
+)
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING
 from ingest_core.model.instant import UNIT_LENGTH, format_instant
@@ -27,6 +35,7 @@ from ingest_core.registry.source_file import RateLimit, Retry
 KNOWN_VALUES = frozenset({"page_size", "page_token"})
 """What a request parameter may be given."""
 
+_LOCATIONS = frozenset({ParamLocation.QUERY.value, ParamLocation.HEADER.value})
 _TEMPLATE_NAMES = frozenset({"from", "to"})
 _T = TypeVar("_T")
 
@@ -76,9 +85,7 @@ def compile_spec(rows: Rows, source: str, endpoint: str, operation: Operation, n
     provenance = rows["reg_provenance"][0]
     definition = next(row for row in rows["reg_prov_endpoint_def"] if row["endpoint_name"] == endpoint)
     http = _part(problems, "http", block("reg_prov_http_cfg"), lambda row: _http(row, definition, problems))
-    pagination = _part(
-        problems, "pagination", block("reg_prov_pagination_cfg"), lambda row: _pagination(row, problems)
-    )
+    pagination = _part(problems, "pagination", block("reg_prov_pagination_cfg"), lambda row: _pagination(row, problems))
     window = _part(problems, "window", block("reg_prov_window_offset_cfg"), lambda row: _window(row, problems))
     auth = _auth(block("reg_prov_credential"), problems)
     params = _params(rows, endpoint, operation.value, problems)
@@ -225,7 +232,14 @@ def _params(rows: Rows, endpoint: str, operation: str, problems: _Problems) -> l
     params = []
     for row in _scoped(rows, "reg_prov_api_param_map", endpoint, operation):
         known = row["std_key"] in KNOWN_VALUES
-        problems.need(known, f"params.{row['param_name']}: unknown value {row['std_key']!r}; known: {_names(KNOWN_VALUES)}")
+        problems.need(
+            known, f"params.{row['param_name']}: unknown value {row['std_key']!r}; known: {_names(KNOWN_VALUES)}"
+        )
+        problems.need(
+            row["location_code"] in _LOCATIONS,
+            f"params.{row['param_name']}: location {row['location_code']} is not available yet; "
+            f"available: {_names(_LOCATIONS)}",
+        )
         params.append(ParamSpec(name=row["param_name"], location=row["location_code"], value=row["std_key"]))
     values = {param.value for param in params}
     problems.need(values >= KNOWN_VALUES, f"params must place {_names(KNOWN_VALUES - values)}")
@@ -246,7 +260,8 @@ def _render(rows: Rows, endpoint: str, operation: str, window: WindowSpec, probl
     names = {name for _, name, _, _ in Formatter().parse(rules[0]["template"]) if name is not None}
     problems.need(
         names <= _TEMPLATE_NAMES,
-        f"render rule for {window.field!r}: unknown names {_names(names - _TEMPLATE_NAMES)}; known: {_names(_TEMPLATE_NAMES)}",
+        f"render rule for {window.field!r}: unknown names {_names(names - _TEMPLATE_NAMES)}; "
+        f"known: {_names(_TEMPLATE_NAMES)}",
     )
     return RenderSpec(field=window.field, param=rules[0]["param_name"], template=rules[0]["template"])
 

@@ -145,7 +145,9 @@ def _expression_rows(file: SourceFile) -> Rows:
             }
             for block in file.params
         ],
-        "reg_expr_field_dict": [{"field_code": field.name, "field_type_code": field.type.value} for field in file.fields],
+        "reg_expr_field_dict": [
+            {"field_code": field.name, "field_type_code": field.type.value} for field in file.fields
+        ],
         "reg_prov_expr_capability": [
             {"field_code": block.field, "ops": sorted(op.value for op in block.ops), **_scope(block)}
             for block in file.capabilities

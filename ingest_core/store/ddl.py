@@ -12,7 +12,7 @@ from ingest_core.store.tables import ing_item, metadata
 DIALECTS: dict[str, sa.engine.Dialect] = {
     "sqlite": sqlite.dialect(),
     "postgresql": postgresql.dialect(),  # type: ignore[no-untyped-call]
-    "mysql": mysql.dialect(),  # type: ignore[no-untyped-call]
+    "mysql": mysql.dialect(),
 }
 
 

@@ -116,17 +116,19 @@ def locked(query: sa.Select[Any], *, skip_locked: bool = False) -> sa.Select[Any
 
 
 def upsert(
-    dialect_name: str, table: sa.Table, key: Sequence[str], update: dict[str, Any] | Sequence[str]
+    dialect_name: str, table: sa.Table, key: Sequence[str], take: Sequence[str], add: Sequence[str] = ()
 ) -> sa.sql.dml.Insert:
-    """INSERT that updates the row of the same key; `update` names columns to take over, or gives expressions."""
+    """INSERT that updates the row of the same key: columns to take over, and columns to add to."""
     if dialect_name == "mysql":
         insert = mysql.insert(table)
-        changes = update if isinstance(update, dict) else {name: insert.inserted[name] for name in update}
-        return insert.on_duplicate_key_update(changes)
-    maker = postgresql.insert if dialect_name == "postgresql" else sqlite.insert
-    statement = maker(table)
-    changes = update if isinstance(update, dict) else {name: statement.excluded[name] for name in update}
+        return insert.on_duplicate_key_update(_changes(table, insert.inserted, take, add))
+    statement = postgresql.insert(table) if dialect_name == "postgresql" else sqlite.insert(table)
+    changes = _changes(table, statement.excluded, take, add)
     return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
+
+
+def _changes(table: sa.Table, given: Any, take: Sequence[str], add: Sequence[str]) -> dict[str, Any]:
+    return {name: given[name] for name in take} | {name: table.c[name] + given[name] for name in add}
 
 
 def is_conflict(error: DBAPIError) -> bool:

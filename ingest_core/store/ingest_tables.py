@@ -1,5 +1,7 @@
 """The `ing_*` tables: plans, tasks, the ledger, cursors and records."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from ingest_core.store.registry_tables import metadata
@@ -12,11 +14,11 @@ def _id() -> sa.Column[int]:
     return sa.Column("id", BigId, primary_key=True, autoincrement=True)
 
 
-def _times() -> list[sa.Column[object]]:
+def _times() -> list[sa.Column[Any]]:
     return [sa.Column("created_at", Utc, nullable=False), sa.Column("updated_at", Utc, nullable=False)]
 
 
-def _partition() -> list[sa.Column[object]]:
+def _partition() -> list[sa.Column[Any]]:
     return [
         sa.Column("provenance_code", code(), nullable=False),
         sa.Column("endpoint_name", code(), nullable=False),
@@ -24,7 +26,7 @@ def _partition() -> list[sa.Column[object]]:
     ]
 
 
-def _up(*names: str) -> list[sa.Column[object]]:
+def _up(*names: str) -> list[sa.Column[Any]]:
     """Columns that lead to the rows above."""
     return [sa.Column(name, BigId, nullable=False) for name in names]
 
@@ -53,7 +55,7 @@ ing_plan = sa.Table(
     metadata,
     _id(),
     *_up("schedule_instance_id"),
-    sa.Column("plan_key", code(128), nullable=False),
+    sa.Column("plan_key", code(200), nullable=False),
     *_partition(),
     sa.Column("window_from", Utc, nullable=False),
     sa.Column("window_to", Utc, nullable=False),
@@ -202,7 +204,7 @@ ing_task_run_batch = sa.Table(
 )
 
 
-def _namespace() -> list[sa.Column[object]]:
+def _namespace() -> list[sa.Column[Any]]:
     return [
         *_partition(),
         sa.Column("cursor_key", code(), nullable=False),
@@ -214,7 +216,7 @@ def _namespace() -> list[sa.Column[object]]:
 _NAMESPACE_KEY = ("provenance_code", "operation_code", "cursor_key", "namespace_scope_code", "namespace_key")
 
 
-def _last_lineage(*, required: bool) -> list[sa.Column[object]]:
+def _last_lineage(*, required: bool) -> list[sa.Column[Any]]:
     names = ("schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id", "batch_id")
     return [
         *(sa.Column(name, BigId, nullable=not (required and name == "plan_id")) for name in names),

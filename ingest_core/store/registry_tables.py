@@ -1,5 +1,7 @@
 """The `reg_*` and `sys_dict_*` tables."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from ingest_core.store.types import BigId, Utc, code, json_value, long_text
@@ -11,7 +13,7 @@ def _id() -> sa.Column[int]:
     return sa.Column("id", BigId, primary_key=True, autoincrement=True)
 
 
-def _audit() -> list[sa.Column[object]]:
+def _audit() -> list[sa.Column[Any]]:
     return [
         sa.Column("record_remarks", json_value()),
         sa.Column("version", sa.Integer, nullable=False, server_default="0"),
@@ -20,7 +22,7 @@ def _audit() -> list[sa.Column[object]]:
     ]
 
 
-def _dated() -> list[sa.Column[object]]:
+def _dated() -> list[sa.Column[Any]]:
     return [
         sa.Column("effective_from", Utc),
         sa.Column("effective_to", Utc),
@@ -28,7 +30,7 @@ def _dated() -> list[sa.Column[object]]:
     ]
 
 
-def _scoped(name: str, *columns: sa.Column[object]) -> sa.Table:
+def _scoped(name: str, *columns: sa.Column[Any]) -> sa.Table:
     """A configuration table: scoped by operation and endpoint, temporal; a closed row is history."""
     return sa.Table(
         name,

@@ -59,7 +59,9 @@ def refuse_other_schema(database: Database, *, upgrading: bool = False) -> None:
     """Refuse a database that is not there yet, or that no longer serves code this old."""
     level = _level(database)
     if level is None or (level.schema_level < SCHEMA_LEVEL and not upgrading):
-        state = "has no schema yet" if level is None else f"has schema {level.schema_level}, this code needs {SCHEMA_LEVEL}"
+        state = (
+            "has no schema yet" if level is None else f"has schema {level.schema_level}, this code needs {SCHEMA_LEVEL}"
+        )
         raise Refused("SCHEMA_OLD", state, where=f"database {database.shown_url}", remedy="run: patra db upgrade")
     if level.oldest_code_level > SCHEMA_LEVEL:
         raise Refused(

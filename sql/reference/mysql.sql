@@ -149,7 +149,7 @@ CREATE TABLE ing_partition_control (
 CREATE TABLE ing_plan (
     id BIGINT NOT NULL AUTO_INCREMENT,
     schedule_instance_id BIGINT NOT NULL,
-    plan_key VARCHAR(128) COLLATE utf8mb4_0900_bin NOT NULL,
+    plan_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
     provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
     endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
     operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,

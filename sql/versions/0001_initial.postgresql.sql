@@ -149,7 +149,7 @@ CREATE TABLE ing_partition_control (
 CREATE TABLE ing_plan (
     id BIGSERIAL NOT NULL,
     schedule_instance_id BIGINT NOT NULL,
-    plan_key VARCHAR(128) COLLATE "C" NOT NULL,
+    plan_key VARCHAR(200) COLLATE "C" NOT NULL,
     provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
     endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
     operation_code VARCHAR(32) COLLATE "C" NOT NULL,

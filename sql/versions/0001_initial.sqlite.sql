@@ -149,7 +149,7 @@ CREATE TABLE ing_partition_control (
 CREATE TABLE ing_plan (
     id INTEGER NOT NULL,
     schedule_instance_id INTEGER NOT NULL,
-    plan_key VARCHAR(128) NOT NULL,
+    plan_key VARCHAR(200) NOT NULL,
     provenance_code VARCHAR(64) NOT NULL,
     endpoint_name VARCHAR(64) NOT NULL,
     operation_code VARCHAR(32) NOT NULL,

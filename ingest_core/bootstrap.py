@@ -1,0 +1,114 @@
+"""The composition root: the only module that names concrete adapters."""
+
+import os
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from ingest_core.execution.execute import Executor
+from ingest_core.execution.run_task import TaskRunner
+from ingest_core.model.codes import Operation
+from ingest_core.planning.plan import Planner
+from ingest_core.ports import CursorStore, RegistryStore, TaskQueue
+from ingest_core.registry.compile import compile_spec
+from ingest_core.registry.read import read_source
+from ingest_core.registry.rows import Rows, rows_of
+from ingest_core.registry.shipped import shipped_sources
+from ingest_core.settings import Settings, load_settings
+from ingest_core.store.cursor_store import SqlCursorStore
+from ingest_core.store.database import Database
+from ingest_core.store.dictionary import seed_dictionary
+from ingest_core.store.plan_store import SqlPlanStore
+from ingest_core.store.rate_gate import SqlRateGate
+from ingest_core.store.readside import SqlReadside
+from ingest_core.store.registry_store import SqlRegistryStore
+from ingest_core.store.run_ledger import SqlRunLedger
+from ingest_core.store.schema import refuse_other_schema, upgrade_schema
+from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.transport.http import HttpUpstream
+
+
+@dataclass(frozen=True)
+class App:
+    """The use cases, wired."""
+
+    settings: Settings
+    database: Database
+    registry: RegistryStore
+    planner: Planner
+    executor: Executor
+    queue: TaskQueue
+    cursors: CursorStore
+    readside: SqlReadside
+
+
+@contextmanager
+def open_app(settings: Settings | None = None, clock_shift: timedelta = timedelta(0)) -> Iterator[App]:
+    """The application on the configured database, which must have this code's schema."""
+    settings = settings or load_settings()
+    database = open_database(settings, clock_shift)
+    upstream = HttpUpstream(settings.user_agent, settings.upstream_for)
+    try:
+        refuse_other_schema(database)
+        yield _wire(settings, database, upstream)
+    finally:
+        upstream.close()
+        database.close()
+
+
+def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App:
+    registry = SqlRegistryStore(database)
+    queue = SqlTaskQueue(database)
+    cursors = SqlCursorStore(database)
+    runner = TaskRunner(queue, SqlRunLedger(database), cursors, SqlRateGate(database), upstream, database)
+    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    return App(
+        settings=settings,
+        database=database,
+        registry=registry,
+        planner=Planner(registry, SqlPlanStore(database), database),
+        executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds),
+        queue=queue,
+        cursors=cursors,
+        readside=SqlReadside(database),
+    )
+
+
+def open_database(settings: Settings, clock_shift: timedelta = timedelta(0)) -> Database:
+    """The configured database; the default one's folder is made."""
+    if settings.database_url is None:
+        settings.home.mkdir(parents=True, exist_ok=True)
+    return Database(settings.effective_database_url, clock_shift)
+
+
+def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
+    """Bring the schema and the dictionary up; a new database gets the shipped sources."""
+    database = open_database(settings or load_settings())
+    try:
+        before, after = upgrade_schema(database)
+        seed_dictionary(database)
+        registry = SqlRegistryStore(database)
+        applied = []
+        if not registry.sources():
+            for name, text in shipped_sources().items():
+                rows = check_source(text, name, database)
+                registry.apply(rows)
+                applied.append(rows["reg_provenance"][0]["provenance_code"])
+        return {"from": before, "to": after, "sources_applied": applied}
+    finally:
+        database.close()
+
+
+def check_source(text: str, name: str, database: Database) -> Rows:
+    """The rows of a source file that reads well and compiles for every operation it serves."""
+    rows = rows_of(read_source(text, name))
+    source = rows["reg_provenance"][0]["provenance_code"]
+    now = database.now()
+    for endpoint in rows["reg_prov_endpoint_def"]:
+        for operation in endpoint["operations"]:
+            compile_spec(rows, source, endpoint["endpoint_name"], Operation(operation), now)
+    return rows

@@ -1,0 +1,1 @@
+"""Watermarks: a function of the set of events."""

@@ -1,0 +1,1 @@
+"""Working a task: requests, pages, records, and what became of them."""

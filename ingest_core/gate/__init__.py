@@ -1,0 +1,1 @@
+"""Being kind to providers: turns, waits, and what an error means."""

@@ -1,0 +1,22 @@
+"""The arithmetic of turns: a token bucket kept as one instant."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ingest_core.model.spec import RateSpec
+
+
+@dataclass(frozen=True)
+class GateState:
+    """When the bucket would be full again, and until when nobody may ask."""
+
+    tat: datetime
+    cooldown_until: datetime
+
+
+def take_turn(state: GateState, rate: RateSpec, now: datetime) -> tuple[GateState, timedelta]:
+    """Reserve the next turn: the state after it, and how long to wait for it."""
+    interval = timedelta(seconds=1 / rate.requests_per_second)
+    earliest = max(now, state.cooldown_until, state.tat - interval * (rate.burst - 1))
+    after = max(state.tat, earliest) + interval
+    return GateState(after, state.cooldown_until), earliest - now

@@ -1,0 +1,194 @@
+"""The planner's use case: from a trigger to a stored plan, step by step."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import PlanStatus, SliceStrategy
+from ingest_core.model.errors import PatraError
+from ingest_core.model.instant import format_instant
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import Namespace, Partition, harvest_namespace
+from ingest_core.planning.needs import needs_reading
+from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.planning.slicing import draft_slice, slice_time
+from ingest_core.planning.window import WindowDecision, resolve_harvest
+from ingest_core.ports import Clock, PlanHead, PlanStore, PlanTransaction, RegistryStore, StoredPlan
+from ingest_core.registry.compile import compile_spec, endpoint_for
+
+NOTHING_NEEDED = "every part of the window is settled, was just read, or is in a live task"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a plan would be, were it stored now."""
+
+    decision: WindowDecision
+    slices: list[Window]
+    first: bool
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is nothing to do, if so."""
+        return self.decision.reason or (None if self.slices else NOTHING_NEEDED)
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """What planning did, as people and scripts read it."""
+
+    plan: StoredPlan
+    operation: str
+    created: bool
+    warnings: list[str]
+    dry_run: bool = False
+
+    def json(self) -> dict[str, Any]:
+        """The report under its interface's names."""
+        plan = self.plan
+        return {
+            "plan_id": plan.plan_id or None,
+            "plan_key": plan.plan_key,
+            "operation": str(self.operation),
+            "status": str(plan.status),
+            "reason": plan.remarks.get("reason"),
+            "window": {"from": format_instant(plan.start), "to": format_instant(plan.end)},
+            "slices": plan.slices,
+            "slices_existing": 0 if self.created else plan.slices,
+            "tasks_created": plan.tasks if self.created else 0,
+            "tasks_existing": 0 if self.created else plan.tasks,
+            "expected_requests": plan.slices,
+            "warnings": self.warnings,
+            "dry_run": self.dry_run,
+        }
+
+
+class Planner:
+    """Turns triggers into plans; every step can be run again."""
+
+    def __init__(self, registry: RegistryStore, plans: PlanStore, clock: Clock) -> None:
+        self._registry = registry
+        self._plans = plans
+        self._clock = clock
+
+    def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
+        """All steps in order."""
+        instance_id = self.record_trigger(request, trigger)
+        spec = self.compile(request, instance_id)
+        return self.derive(request, trigger, instance_id, spec, now)
+
+    def record_trigger(self, request: PlanRequest, trigger: Trigger) -> int:
+        """Write the trigger down, once."""
+        return self._plans.record_trigger(trigger, request, self._partition(request))
+
+    def compile(self, request: PlanRequest, instance_id: int | None = None) -> SpecSnapshot:
+        """The snapshot the plan will run on; a failure is noted on the trigger."""
+        partition = self._partition(request)
+        rows = self._registry.rows(request.source)
+        try:
+            return compile_spec(
+                rows, request.source, partition.endpoint_name, partition.operation_code, self._clock.now()
+            )
+        except PatraError as error:
+            self._note(instance_id, error)
+            raise
+
+    def propose(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> Proposal:
+        """Window and slices as they would be now; nothing is written."""
+        with self._plans.look() as transaction:
+            return self._propose(transaction, request, spec, now or self._clock.now())
+
+    def dry_run(self, request: PlanRequest, now: datetime | None = None) -> PlanReport:
+        """The report a plan would give."""
+        spec = self.compile(request)
+        proposal = self.propose(request, spec, now)
+        decision, count = proposal.decision, len(proposal.slices)
+        plan = StoredPlan(
+            0, "", PlanStatus.DRAFT, decision.start, decision.end, count, count, {"reason": proposal.reason}
+        )
+        return PlanReport(plan, spec.operation_code, created=True, warnings=decision.warnings, dry_run=True)
+
+    def derive(
+        self,
+        request: PlanRequest,
+        trigger: Trigger,
+        instance_id: int,
+        spec: SpecSnapshot,
+        now: datetime | None = None,
+    ) -> PlanReport:
+        """Resolve again under the namespace's lock; plan, slices and tasks are stored together."""
+        namespace = harvest_namespace(spec)
+        plan_key = _plan_key(namespace.partition, trigger)
+
+        def work(transaction: PlanTransaction) -> PlanReport:
+            stored = transaction.find_plan(plan_key)
+            if stored:
+                return PlanReport(stored, spec.operation_code, created=False, warnings=stored.remarks["warnings"])
+            proposal = self._propose(transaction, request, spec, now or self._clock.now())
+            head = _head(plan_key, instance_id, namespace, spec, proposal)
+            drafts = (draft_slice(window, spec, namespace, _identity(trigger)) for window in proposal.slices)
+            anchor = proposal.first and bool(proposal.slices)
+            plan = transaction.insert_plan(head, anchor=anchor, drafts=drafts)
+            return PlanReport(plan, spec.operation_code, created=True, warnings=proposal.decision.warnings)
+
+        try:
+            return self._plans.transact(work)
+        except PatraError as error:
+            self._note(instance_id, error)
+            raise
+
+    def _propose(
+        self, transaction: PlanTransaction, request: PlanRequest, spec: SpecSnapshot, now: datetime
+    ) -> Proposal:
+        namespace = harvest_namespace(spec)
+        cursor = transaction.lock_cursor(namespace)
+        decision = resolve_harvest(request, cursor, spec.window, now)
+        slices: list[Window] = []
+        if decision.window:
+            ground = transaction.ground(namespace, decision.window)
+            needs = needs_reading(decision.window, ground, spec.window, now)
+            slices = list(slice_time(needs, timedelta(seconds=spec.window.step_seconds)))
+        return Proposal(decision, slices, first=cursor is None)
+
+    def _partition(self, request: PlanRequest) -> Partition:
+        endpoint = endpoint_for(
+            self._registry.rows(request.source), request.source, request.endpoint, request.operation
+        )
+        return Partition(request.source, endpoint, request.operation)
+
+    def _note(self, instance_id: int | None, error: PatraError) -> None:
+        if instance_id is not None:
+            self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
+
+
+def _identity(trigger: Trigger) -> str:
+    return f"{trigger.scheduler}:{trigger.key}"
+
+
+def _plan_key(partition: Partition, trigger: Trigger) -> str:
+    return f"{partition}:{hash_of(_identity(trigger))[:16]}"
+
+
+def _head(plan_key: str, instance_id: int, namespace: Namespace, spec: SpecSnapshot, proposal: Proposal) -> PlanHead:
+    decision = proposal.decision
+    return PlanHead(
+        plan_key=plan_key,
+        instance_id=instance_id,
+        namespace=namespace,
+        start=decision.start,
+        end=max(decision.start, decision.end),
+        snapshot=spec.json_value(),
+        fingerprint=spec.fingerprint,
+        expression=spec.expression,
+        expr_proto_hash=spec.expr_proto_hash,
+        slice_params={"strategy": SliceStrategy.TIME.value, "stepSeconds": spec.window.step_seconds},
+        remarks={
+            "reason": proposal.reason,
+            "sliceCount": len(proposal.slices),
+            "audit": decision.audit,
+            "warnings": decision.warnings,
+            "namespace": {"scope": namespace.scope.value, "key": namespace.key},
+        },
+    )

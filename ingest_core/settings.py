@@ -1,0 +1,82 @@
+"""Settings: PATRA_* variables, typed."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ingest_core import __version__
+from ingest_core.model.errors import BadInput
+
+_UPSTREAM = "PATRA_UPSTREAM_"
+_LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_LOG_FORMATS = ("text", "json")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything the environment may say."""
+
+    home: Path = Path(".patra")
+    database_url: str | None = None
+    upstreams: Mapping[str, str] = field(default_factory=dict)
+    log_level: str = "WARNING"
+    log_format: str = "text"
+    lease_ttl_seconds: int = 60
+    contact: str | None = None
+
+    @property
+    def effective_database_url(self) -> str:
+        """The database named, or the file in the home folder."""
+        return self.database_url or f"sqlite:///{(self.home / 'patra.db').absolute()}"
+
+    @property
+    def user_agent(self) -> str:
+        """Who we are to a provider, and how to reach us where that is said."""
+        contact = f" (mailto:{self.contact})" if self.contact else ""
+        return f"patra-ingest/{__version__}{contact}"
+
+    def upstream_for(self, source: str) -> str | None:
+        """Another base URL for a source, if one is set."""
+        return self.upstreams.get(source)
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this environment; a wrong value is named."""
+    env = os.environ if environ is None else environ
+    upstreams = {
+        name.removeprefix(_UPSTREAM).lower(): _upstream(name, value)
+        for name, value in env.items()
+        if name.startswith(_UPSTREAM) and value
+    }
+    return Settings(
+        home=Path(env.get("PATRA_HOME") or ".patra"),
+        database_url=env.get("PATRA_DATABASE_URL") or None,
+        upstreams=upstreams,
+        log_level=_one_of(env, "PATRA_LOG_LEVEL", "WARNING", _LOG_LEVELS, str.upper),
+        log_format=_one_of(env, "PATRA_LOG_FORMAT", "text", _LOG_FORMATS, str.lower),
+        lease_ttl_seconds=_seconds(env, "PATRA_LEASE_TTL_SECONDS", 60),
+        contact=env.get("PATRA_CONTACT") or None,
+    )
+
+
+def _upstream(name: str, value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise BadInput("SETTING_INVALID", f"{value!r} is not an http or https URL", where=name)
+    return value
+
+
+def _one_of(
+    env: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...], normal: Callable[[str], str]
+) -> str:
+    value = normal(env.get(name) or default)
+    if value not in allowed:
+        raise BadInput("SETTING_INVALID", f"{env[name]!r} is not one of {', '.join(allowed)}", where=name)
+    return value
+
+
+def _seconds(env: Mapping[str, str], name: str, default: int) -> int:
+    text = env.get(name) or str(default)
+    if not text.isdigit() or int(text) < 1:
+        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number of seconds above 0", where=name)
+    return int(text)

@@ -1,0 +1,32 @@
+"""Checkpoints as JSON."""
+
+from typing import Any
+
+from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.model.work import Checkpoint
+
+
+def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The checkpoint as `ing_task.checkpoint` keeps it."""
+    return {
+        "pageNo": checkpoint.page_no,
+        "resumeToken": checkpoint.token,
+        "tokenAt": format_instant(checkpoint.token_at) if checkpoint.token_at else None,
+        "asOf": format_instant(checkpoint.as_of) if checkpoint.as_of else None,
+        "restarts": checkpoint.restarts,
+        "shortfall": checkpoint.shortfall,
+    }
+
+
+def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
+    """The checkpoint as it was stored."""
+    if not value:
+        return Checkpoint()
+    return Checkpoint(
+        page_no=value["pageNo"],
+        token=value["resumeToken"],
+        token_at=parse_instant(value["tokenAt"]) if value["tokenAt"] else None,
+        as_of=parse_instant(value["asOf"]) if value["asOf"] else None,
+        restarts=value["restarts"],
+        shortfall=value["shortfall"],
+    )

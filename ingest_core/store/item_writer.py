@@ -1,0 +1,166 @@
+"""Records into `ing_item` and `ing_quarantine`, in bulk and exactly counted."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from ingest_core.execution.overwrite import Stored, Verdict, decide_overwrites
+from ingest_core.model.codes import ItemState, QuarantineState
+from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
+from ingest_core.ports import Batch, Run
+from ingest_core.store.dialect import locked, upsert
+from ingest_core.store.tables import ing_item, ing_quarantine
+
+_IN_LIST = 500
+_RACE_ATTEMPTS = 5
+_CHANGED = (
+    "source_updated_at",
+    "payload",
+    "payload_hash",
+    "record",
+    "expr_hash",
+    "state_code",
+    "refresh_checked_at",
+    "last_run_id",
+    "last_batch_no",
+    "updated_at",
+)
+
+
+@dataclass(frozen=True)
+class ItemWriter:
+    """Writes one page's records inside the page's transaction."""
+
+    connection: sa.Connection
+    run: Run
+    batch: Batch
+    now: datetime
+
+    def write(self, page: PageOutcome) -> Counts:
+        """Every record of the page, counted once."""
+        verdict = self._write_records(sorted(page.records, key=lambda record: record.provider_id))
+        self._quarantine([*page.rejected, *page.notes])
+        return Counts(
+            received=len(page.records) + len(page.rejected),
+            inserted=len(verdict.insert),
+            updated=len(verdict.update),
+            skipped=verdict.skipped,
+            quarantined=len(page.rejected),
+        )
+
+    def _write_records(self, records: list[Record]) -> Verdict:
+        """Decide against the locked rows; a row another worker inserted meanwhile is decided again."""
+        for _ in range(_RACE_ATTEMPTS):
+            stored = self._stored([record.provider_id for record in records])
+            verdict = decide_overwrites(records, stored, self.run.task.spec.on_equal, self.batch.asked_at)
+            try:
+                with self.connection.begin_nested():
+                    self._insert(list(verdict.insert.values()))
+            except IntegrityError:
+                continue
+            self._update(verdict, stored)
+            return verdict
+        raise RuntimeError(f"run {self.run.run_id}, batch {self.batch.batch_no}: records kept being inserted elsewhere")
+
+    def _stored(self, ids: list[str]) -> dict[str, Stored]:
+        found: dict[str, Stored] = {}
+        for start in range(0, len(ids), _IN_LIST):
+            query = (
+                sa.select(
+                    ing_item.c.id,
+                    ing_item.c.provider_id,
+                    ing_item.c.source_updated_at,
+                    ing_item.c.payload_hash,
+                    ing_item.c.refresh_checked_at,
+                )
+                .where(*self._mine(), ing_item.c.provider_id.in_(ids[start : start + _IN_LIST]))
+                .order_by(ing_item.c.provider_id)
+            )
+            for row in self.connection.execute(locked(query)):
+                found[row.provider_id] = Stored(row.id, row.source_updated_at, row.payload_hash, row.refresh_checked_at)
+        return found
+
+    def _mine(self) -> list[sa.ColumnElement[bool]]:
+        partition = self.run.task.partition
+        return [
+            ing_item.c.provenance_code == partition.provenance_code,
+            ing_item.c.endpoint_name == partition.endpoint_name,
+        ]
+
+    def _insert(self, records: list[Record]) -> None:
+        if records:
+            self.connection.execute(sa.insert(ing_item), [self._row(record) for record in records])
+
+    def _update(self, verdict: Verdict, stored: dict[str, Stored]) -> None:
+        if verdict.update:
+            statement = upsert(
+                self.connection.dialect.name, ing_item, ("provenance_code", "endpoint_name", "provider_id"), _CHANGED
+            )
+            self.connection.execute(statement, [self._row(record) for record in verdict.update.values()])
+        seen = sorted(stored[provider_id].item_id for provider_id in verdict.seen)
+        for start in range(0, len(seen), _IN_LIST):
+            self.connection.execute(
+                sa.update(ing_item)
+                .where(ing_item.c.id.in_(seen[start : start + _IN_LIST]))
+                .values(refresh_checked_at=self.batch.asked_at, expr_hash=self.run.task.expr_hash)
+            )
+
+    def _row(self, record: Record) -> dict[str, Any]:
+        task = self.run.task
+        return {
+            "provenance_code": task.partition.provenance_code,
+            "endpoint_name": task.partition.endpoint_name,
+            "provider_id": record.provider_id,
+            "source_updated_at": record.updated_at,
+            "payload": record.payload,
+            "payload_hash": record.payload_hash,
+            "record": record.fields,
+            "expr_hash": task.expr_hash,
+            "state_code": ItemState.PRESENT.value,
+            "refresh_checked_at": self.batch.asked_at,
+            "first_run_id": self.run.run_id,
+            "first_batch_no": self.batch.batch_no,
+            "last_run_id": self.run.run_id,
+            "last_batch_no": self.batch.batch_no,
+            "created_at": self.now,
+            "updated_at": self.now,
+        }
+
+    def _quarantine(self, rejected: list[Rejected]) -> None:
+        if not rejected:
+            return
+        table = ing_quarantine
+        statement = upsert(
+            self.connection.dialect.name,
+            table,
+            ("provenance_code", "endpoint_name", "fragment_hash", "reason_code"),
+            take=("updated_at",),
+            add=("seen_count",),
+        )
+        rows = [self._quarantine_row(entry) for entry in rejected]
+        self.connection.execute(statement, sorted(rows, key=lambda row: (row["fragment_hash"], row["reason_code"])))
+
+    def _quarantine_row(self, entry: Rejected) -> dict[str, Any]:
+        task = self.run.task
+        return {
+            "provenance_code": task.partition.provenance_code,
+            "endpoint_name": task.partition.endpoint_name,
+            "operation_code": task.partition.operation_code.value,
+            "provider_id": entry.provider_id,
+            "reason_code": entry.reason.value,
+            "json_path": entry.json_path,
+            "fragment": entry.fragment,
+            "fragment_hash": entry.fragment_hash,
+            "plan_id": task.lineage.plan_id,
+            "slice_id": task.lineage.slice_id,
+            "task_id": task.lineage.task_id,
+            "run_id": self.run.run_id,
+            "batch_no": self.batch.batch_no,
+            "state_code": QuarantineState.OPEN.value,
+            "seen_count": 1,
+            "created_at": self.now,
+            "updated_at": self.now,
+        }

@@ -1,0 +1,71 @@
+"""The rate gate in the database: unreachable means no request."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.model.spec import RateSpec
+from ingest_core.model.work import Partition
+from ingest_core.registry.compile import rate_of
+from ingest_core.registry.rows import most_specific
+from ingest_core.store.database import Database
+from ingest_core.store.dialect import locked
+from ingest_core.store.tables import SOURCE_TABLES, ing_rate_gate
+
+
+class SqlRateGate:
+    """A RateGate."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def acquire(self, key: str, rate: RateSpec) -> timedelta:
+        """Take a turn; how long to wait before using it."""
+
+        def work(connection: sa.Connection) -> timedelta:
+            state = self._locked_state(connection, key)
+            after, wait = take_turn(state, rate, self._database.now(connection))
+            connection.execute(
+                sa.update(ing_rate_gate)
+                .where(ing_rate_gate.c.rate_key == key)
+                .values(tat=after.tat, updated_at=self._database.now_sql())
+            )
+            return wait
+
+        return self._database.transact(work)
+
+    def cool_down(self, key: str, span: timedelta) -> None:
+        """Nobody asks for that long."""
+
+        def work(connection: sa.Connection) -> None:
+            state = self._locked_state(connection, key)
+            until = max(state.cooldown_until, self._database.now(connection) + span)
+            connection.execute(
+                sa.update(ing_rate_gate)
+                .where(ing_rate_gate.c.rate_key == key)
+                .values(cooldown_until=until, updated_at=self._database.now_sql())
+            )
+
+        self._database.transact(work)
+
+    def _locked_state(self, connection: sa.Connection, key: str) -> GateState:
+        query = sa.select(ing_rate_gate.c.tat, ing_rate_gate.c.cooldown_until).where(ing_rate_gate.c.rate_key == key)
+        row = connection.execute(locked(query)).first()
+        if row:
+            return GateState(row.tat, row.cooldown_until)
+        now = self._database.now(connection)
+        connection.execute(sa.insert(ing_rate_gate).values(rate_key=key, tat=now, cooldown_until=now, updated_at=now))
+        return GateState(now, now)
+
+    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
+        """The rate that holds today, whatever it was when the plan was made."""
+        table = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
+        query = sa.select(table).where(
+            table.c.provenance_code == partition.provenance_code, table.c.closed_at.is_(None)
+        )
+        with self._database.read() as connection:
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+            now = self._database.now(connection)
+        row = most_specific(rows, partition.endpoint_name, partition.operation_code.value, now)
+        return rate_of(row) if row else planned

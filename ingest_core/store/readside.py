@@ -1,0 +1,91 @@
+"""The queries behind reports: they read, and nothing waits for them."""
+
+from collections import defaultdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.codes import TaskStatus
+from ingest_core.store.database import Database
+from ingest_core.store.tables import ing_item, ing_partition_control, ing_quarantine, ing_task, ing_task_run_batch
+
+
+class SqlReadside:
+    """What people ask: how does it stand, what was set aside, how far is it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def status(self, source: str | None = None) -> list[dict[str, Any]]:
+        """Tasks by state for every partition."""
+        table = ing_partition_control
+        key = ("provenance_code", "endpoint_name", "operation_code")
+        controls = sa.select(*(table.c[name] for name in key), table.c.control_code).order_by(
+            *(table.c[n] for n in key)
+        )
+        tally = sa.select(*(ing_task.c[name] for name in key), ing_task.c.status_code, sa.func.count()).group_by(
+            *(ing_task.c[name] for name in key), ing_task.c.status_code
+        )
+        if source:
+            controls = controls.where(table.c.provenance_code == source)
+            tally = tally.where(ing_task.c.provenance_code == source)
+        counts: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: dict.fromkeys(map(str, TaskStatus), 0))
+        with self._database.read() as connection:
+            for code, endpoint, operation, status, number in connection.execute(tally):
+                counts[(code, endpoint, operation)][status] = number
+            return [
+                {
+                    "provenance": code,
+                    "endpoint": endpoint,
+                    "operation": operation,
+                    "control": control,
+                    "counts": counts[(code, endpoint, operation)],
+                }
+                for code, endpoint, operation, control in connection.execute(controls)
+            ]
+
+    def quarantine(self, source: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:
+        """Unusable records, newest first."""
+        table = ing_quarantine
+        query = sa.select(table).order_by(table.c.id.desc()).limit(limit)
+        if source:
+            query = query.where(table.c.provenance_code == source)
+        with self._database.read() as connection:
+            return [
+                {
+                    "id": row["id"],
+                    "provenance": row["provenance_code"],
+                    "endpoint": row["endpoint_name"],
+                    "provider_id": row["provider_id"],
+                    "reason_code": row["reason_code"],
+                    "json_path": row["json_path"],
+                    "state": row["state_code"],
+                }
+                for row in connection.execute(query).mappings()
+            ]
+
+    def plan_progress(self, plan_id: int) -> dict[str, int]:
+        """How far a plan is: tasks in all and ended, pages and records so far."""
+        live = (TaskStatus.QUEUED.value, TaskStatus.DISPATCHED.value, TaskStatus.EXECUTING.value)
+        tasks = sa.select(sa.func.count(), sa.func.sum(sa.case((ing_task.c.status_code.in_(live), 0), else_=1))).where(
+            ing_task.c.plan_id == plan_id
+        )
+        batch = ing_task_run_batch
+        pages = sa.select(sa.func.count(), sa.func.sum(batch.c.record_count)).where(
+            batch.c.plan_id == plan_id, batch.c.committed_at.is_not(None)
+        )
+        with self._database.read() as connection:
+            total, ended = connection.execute(tasks).one()
+            page_count, records = connection.execute(pages).one()
+        return {
+            "tasks": int(total),
+            "ended": int(ended or 0),
+            "pages": int(page_count),
+            "records": int(records or 0),
+        }
+
+    def item_count(self, source: str) -> int:
+        """How many records of a source are stored."""
+        query = sa.select(sa.func.count()).select_from(ing_item).where(ing_item.c.provenance_code == source)
+        with self._database.read() as connection:
+            return int(connection.execute(query).scalar_one())

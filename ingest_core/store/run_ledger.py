@@ -1,0 +1,255 @@
+"""Attempts and pages: every writing transaction begins with the fence."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import BatchStatus, EventType, RunStatus, TaskStatus
+from ingest_core.model.errors import PagingLoop
+from ingest_core.model.record import Counts, PageOutcome
+from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
+from ingest_core.ports import Batch, Run, RunOutcome
+from ingest_core.store.checkpoints import checkpoint_json
+from ingest_core.store.columns import partition_values
+from ingest_core.store.cursor_store import append_event
+from ingest_core.store.database import Database
+from ingest_core.store.item_writer import ItemWriter
+from ingest_core.store.settle import close_runs, settle_task
+from ingest_core.store.tables import ing_task, ing_task_run, ing_task_run_batch
+from ingest_core.store.task_queue import fenced_update
+
+T = TypeVar("T")
+_ABANDONED = {"code": "ABANDONED", "message": "another attempt took the task over"}
+
+
+class SqlRunLedger:
+    """A RunLedger."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _fenced(self, lease: Lease, work: Callable[[sa.Connection, datetime], T], **task_values: Any) -> T:
+        """One transaction whose first statement is the fence."""
+
+        def guarded(connection: sa.Connection) -> T:
+            fenced_update(self._database, connection, lease, **task_values)
+            return work(connection, self._database.now(connection))
+
+        return self._database.transact(guarded)
+
+    def begin_run(self, task: Task, flow: FlowRun) -> Run:
+        """Open an attempt; older ones left open are closed as abandoned."""
+
+        def work(connection: sa.Connection, now: datetime) -> Run:
+            close_runs(connection, task.lease.task_id, _ABANDONED, now)
+            result = connection.execute(
+                sa.insert(ing_task_run).values(
+                    schedule_instance_id=task.lineage.schedule_instance_id,
+                    plan_id=task.lineage.plan_id,
+                    slice_id=task.lineage.slice_id,
+                    task_id=task.lineage.task_id,
+                    **partition_values(task.partition),
+                    attempt_no=task.attempt_no,
+                    fence_no=task.lease.fence_no,
+                    lease_owner=task.lease.owner,
+                    flow_run_id=flow.flow_run_id,
+                    flow_task_run_id=flow.flow_task_run_id,
+                    status_code=RunStatus.RUNNING.value,
+                    checkpoint=checkpoint_json(task.checkpoint),
+                    window_from=task.window.start,
+                    window_to=task.window.end,
+                    expr_hash=task.expr_hash,
+                    started_at=now,
+                    created_at=now,
+                    updated_at=now,
+                )
+            )
+            connection.execute(
+                sa.update(ing_task)
+                .where(ing_task.c.id == task.lease.task_id)
+                .values(started_at=sa.func.coalesce(ing_task.c.started_at, now))
+            )
+            key = result.inserted_primary_key
+            assert key is not None
+            return Run(int(key[0]), task.attempt_no, task)
+
+        return self._fenced(task.lease, work, status_code=TaskStatus.EXECUTING.value, attempt_count=task.attempt_no)
+
+    def open_batch(self, run: Run, page_no: int, batch_no: int, token: str | None, before_hash: str) -> Batch:
+        """Write down that a page is about to be asked for."""
+        task, table = run.task, ing_task_run_batch
+
+        def work(connection: sa.Connection, now: datetime) -> Batch:
+            repeated = connection.execute(
+                sa.select(table.c.batch_no).where(table.c.run_id == run.run_id, table.c.before_hash == before_hash)
+            ).scalar()
+            if repeated is not None:
+                raise PagingLoop(f"page {page_no} asks for what batch {repeated} of run {run.run_id} asked for")
+            result = connection.execute(
+                sa.insert(table).values(
+                    plan_id=task.lineage.plan_id,
+                    slice_id=task.lineage.slice_id,
+                    task_id=task.lineage.task_id,
+                    run_id=run.run_id,
+                    **partition_values(task.partition),
+                    batch_no=batch_no,
+                    page_no=page_no,
+                    page_size=task.spec.pagination.page_size,
+                    before_token=token,
+                    before_hash=before_hash,
+                    idempotent_key=hash_of(run.run_id, batch_no, before_hash),
+                    expr_hash=task.expr_hash,
+                    status_code=BatchStatus.RUNNING.value,
+                    asked_at=now,
+                    created_at=now,
+                    updated_at=now,
+                )
+            )
+            key = result.inserted_primary_key
+            assert key is not None
+            return Batch(int(key[0]), batch_no, page_no, now)
+
+        return self._fenced(task.lease, work)
+
+    def commit_page(self, run: Run, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> Counts:
+        """Records, quarantine, ledger and checkpoint together; a page committed before is read, not written."""
+        table = ing_task_run_batch
+
+        def work(connection: sa.Connection, now: datetime) -> Counts:
+            row = connection.execute(
+                sa.select(table.c.status_code, table.c.stats).where(table.c.id == batch.batch_id)
+            ).one()
+            if row.status_code == BatchStatus.SUCCEEDED.value:
+                return _counts_of(row.stats)
+            counts = ItemWriter(connection, run, batch, now).write(page)
+            connection.execute(
+                sa.update(table)
+                .where(table.c.id == batch.batch_id)
+                .values(
+                    status_code=BatchStatus.SUCCEEDED.value,
+                    record_count=counts.received,
+                    after_token=page.after_token,
+                    id_hashes=page.id_hashes,
+                    request_digest=page.request_digest,
+                    response_digest=page.response_digest,
+                    stats=_stats_of(counts, page),
+                    committed_at=now,
+                    updated_at=now,
+                )
+            )
+            connection.execute(
+                sa.update(ing_task)
+                .where(ing_task.c.id == run.task.lease.task_id)
+                .values(checkpoint=checkpoint_json(checkpoint), expiry_count=0)
+            )
+            return counts
+
+        return self._fenced(run.task.lease, work)
+
+    def fail_batch(self, run: Run, batch: Batch, error: dict[str, Any]) -> None:
+        """Close a page that did not come."""
+        table = ing_task_run_batch
+
+        def work(connection: sa.Connection, now: datetime) -> None:
+            connection.execute(
+                sa.update(table)
+                .where(table.c.id == batch.batch_id, table.c.status_code == BatchStatus.RUNNING.value)
+                .values(status_code=BatchStatus.FAILED.value, error=error, updated_at=now)
+            )
+
+        self._fenced(run.task.lease, work)
+
+    def seen_ids(self, task: Task) -> bytes:
+        """The id hashes of every page committed since the slice (re)started."""
+        if not task.checkpoint.started:
+            return b""
+        table = ing_task_run_batch
+        query = (
+            sa.select(table.c.id_hashes)
+            .where(
+                table.c.task_id == task.lease.task_id,
+                table.c.status_code == BatchStatus.SUCCEEDED.value,
+                table.c.asked_at >= task.checkpoint.as_of,
+            )
+            .order_by(table.c.id)
+        )
+        with self._database.read() as connection:
+            return b"".join(row for row in connection.execute(query).scalars() if row)
+
+    def finish(self, run: Run, outcome: RunOutcome) -> None:
+        """End the attempt and settle the task, its slice, its plan and, on success, its coverage."""
+        self._fenced(run.task.lease, lambda connection, now: self._finish(connection, run, outcome, now))
+
+    def _finish(self, connection: sa.Connection, run: Run, outcome: RunOutcome, now: datetime) -> None:
+        task, status = run.task, outcome.task_status
+        requeued = status == TaskStatus.QUEUED
+        values: dict[str, Any] = {
+            "status_code": status.value,
+            "lease_owner": None,
+            "leased_until": None,
+            "last_error": outcome.error,
+            "finished_at": None if requeued else now,
+        }
+        if requeued:
+            values["scheduled_at"] = now + outcome.retry_in
+        if outcome.checkpoint is not None:
+            values["checkpoint"] = checkpoint_json(outcome.checkpoint)
+        connection.execute(sa.update(ing_task).where(ing_task.c.id == task.lease.task_id).values(values))
+        connection.execute(
+            sa.update(ing_task_run)
+            .where(ing_task_run.c.id == run.run_id)
+            .values(
+                status_code=(RunStatus.FAILED if requeued else RunStatus(status.value)).value,
+                stats=outcome.stats,
+                error=outcome.error,
+                finished_at=now,
+                updated_at=now,
+            )
+        )
+        if status == TaskStatus.SUCCEEDED:
+            self._cover(connection, run, outcome, now)
+        if not requeued:
+            settle_task(connection, task.lineage.plan_id, task.lineage.slice_id, status, now)
+
+    def _cover(self, connection: sa.Connection, run: Run, outcome: RunOutcome, now: datetime) -> None:
+        """The coverage event commits with the end of the task; the watermark follows later."""
+        task = run.task
+        assert outcome.as_of is not None
+        append_event(
+            connection,
+            task.namespace,
+            EventType.COVERAGE,
+            task.window,
+            now=now,
+            as_of=outcome.as_of,
+            lineage={
+                "schedule_instance_id": task.lineage.schedule_instance_id,
+                "plan_id": task.lineage.plan_id,
+                "slice_id": task.lineage.slice_id,
+                "task_id": task.lineage.task_id,
+                "run_id": run.run_id,
+                "expr_hash": task.expr_hash,
+            },
+            key_parts=(task.lineage.task_id, task.window.json()),
+            new_instant=task.window.end,
+            observed_max=outcome.observed_max,
+        )
+
+
+def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
+    return {
+        "itemsCount": counts.received,
+        "inserted": counts.inserted,
+        "updated": counts.updated,
+        "skipped": counts.skipped,
+        "failed": counts.quarantined,
+        "hasNext": page.has_next,
+        **page.http_stats,
+    }
+
+
+def _counts_of(stats: dict[str, Any]) -> Counts:
+    return Counts(stats["itemsCount"], stats["inserted"], stats["updated"], stats["skipped"], stats["failed"])

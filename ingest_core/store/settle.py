@@ -1,0 +1,55 @@
+"""What ends together: runs and pages left open, slices, plans."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.codes import LIVE_TASKS, BatchStatus, PlanStatus, RunStatus, SliceStatus, TaskStatus
+from ingest_core.store.tables import ing_plan, ing_plan_slice, ing_task, ing_task_run, ing_task_run_batch
+
+
+def close_runs(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
+    """Close whatever attempts and pages of a task were left open."""
+    run, batch = ing_task_run, ing_task_run_batch
+    connection.execute(
+        sa.update(batch)
+        .where(batch.c.task_id == task_id, batch.c.status_code == BatchStatus.RUNNING.value)
+        .values(status_code=BatchStatus.FAILED.value, error=error, updated_at=now)
+    )
+    connection.execute(
+        sa.update(run)
+        .where(run.c.task_id == task_id, run.c.status_code == RunStatus.RUNNING.value)
+        .values(status_code=RunStatus.FAILED.value, error=error, finished_at=now, updated_at=now)
+    )
+
+
+def settle_task(connection: sa.Connection, plan_id: int, slice_id: int, status: TaskStatus, now: datetime) -> None:
+    """Let the slice follow its task, and the plan its last task."""
+    connection.execute(
+        sa.update(ing_plan_slice)
+        .where(ing_plan_slice.c.id == slice_id)
+        .values(status_code=SliceStatus(status.value).value, updated_at=now)
+    )
+    # The update locks the plan: of two tasks that end at once, the second sees the first.
+    connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(updated_at=now))
+    if _any_live(connection, plan_id):
+        return
+    tally = sa.select(ing_task.c.status_code).where(ing_task.c.plan_id == plan_id).distinct()
+    ended = _plan_status({TaskStatus(code) for code in connection.execute(tally).scalars()})
+    connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(status_code=ended.value))
+
+
+def _any_live(connection: sa.Connection, plan_id: int) -> bool:
+    live = [status.value for status in LIVE_TASKS]
+    query = sa.select(ing_task.c.id).where(ing_task.c.plan_id == plan_id, ing_task.c.status_code.in_(live)).limit(1)
+    return connection.execute(query).first() is not None
+
+
+def _plan_status(ended: set[TaskStatus]) -> PlanStatus:
+    """The plan's final status from its tasks' final ones."""
+    if ended == {TaskStatus.SUCCEEDED}:
+        return PlanStatus.SUCCEEDED
+    if ended & {TaskStatus.SUCCEEDED, TaskStatus.PARTIAL}:
+        return PlanStatus.PARTIAL
+    return PlanStatus.FAILED

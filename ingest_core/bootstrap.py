@@ -92,12 +92,11 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
         before, after = upgrade_schema(database)
         seed_dictionary(database)
         registry = SqlRegistryStore(database)
-        applied = []
+        applied: list[str] = []
         if not registry.sources():
-            for name, text in shipped_sources().items():
-                rows = check_source(text, name, database)
-                registry.apply(rows)
-                applied.append(rows["reg_provenance"][0]["provenance_code"])
+            sources = [check_source(text, name, database) for name, text in shipped_sources().items()]
+            registry.apply(sources)
+            applied = [rows["reg_provenance"][0]["provenance_code"] for rows in sources]
         return {"from": before, "to": after, "sources_applied": applied}
     finally:
         database.close()

@@ -32,8 +32,11 @@ class RegistryStore(Protocol):
     def rows(self, source: str) -> Rows:
         """The rows in force; BadInput when there is no such source."""
 
-    def apply(self, rows: Rows) -> list[dict[str, Any]]:
-        """Make these the rows in force; what changed, nothing when nothing did."""
+    def changes(self, sources: list[Rows]) -> list[dict[str, Any]]:
+        """What applying these would change; nothing is written."""
+
+    def apply(self, sources: list[Rows]) -> list[dict[str, Any]]:
+        """Make these the rows in force, all or none; what changed, nothing when nothing did."""
 
     def sources(self) -> list[dict[str, Any]]:
         """Every source in short."""

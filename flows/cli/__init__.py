@@ -1,0 +1,5 @@
+"""The command line `patra`."""
+
+from flows.cli.main import main
+
+__all__ = ["main"]

@@ -95,6 +95,12 @@ class Planner:
             self._note(instance_id, error)
             raise
 
+    def resolve(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> WindowDecision:
+        """The window as it would be now; nothing is written."""
+        with self._plans.look() as transaction:
+            cursor = transaction.lock_cursor(harvest_namespace(spec))
+            return resolve_harvest(request, cursor, spec.window, now or self._clock.now())
+
     def propose(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> Proposal:
         """Window and slices as they would be now; nothing is written."""
         with self._plans.look() as transaction:

@@ -1,6 +1,6 @@
 """Sources in the `reg_*` tables, with their history."""
 
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +10,8 @@ from ingest_core.model.errors import BadInput
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.database import Database
 from ingest_core.store.tables import SOURCE_TABLES
+
+Change = dict[str, Any]
 
 
 class SqlRegistryStore:
@@ -26,26 +28,25 @@ class SqlRegistryStore:
                 raise _unknown(source, _codes(connection))
         return {name: [_content(row) for row in rows] for name, rows in found.items()}
 
-    def apply(self, rows: Rows) -> list[dict[str, Any]]:
-        """Make these the rows in force; what changed, nothing when nothing did."""
-        source = rows["reg_provenance"][0]["provenance_code"]
-        return self._database.transact(lambda connection: self._apply(connection, source, rows))
+    def changes(self, sources: list[Rows]) -> list[Change]:
+        """What applying these would change; nothing is written."""
+        with self._database.read() as connection:
+            return [change.json() for rows in sources for change in _differences(connection, rows)]
 
-    def _apply(self, connection: sa.Connection, source: str, rows: Rows) -> list[dict[str, Any]]:
+    def apply(self, sources: list[Rows]) -> list[Change]:
+        """Make these the rows in force, all or none; what changed, nothing when nothing did."""
+        return self._database.transact(lambda connection: self._apply(connection, sources))
+
+    def _apply(self, connection: sa.Connection, sources: list[Rows]) -> list[Change]:
         now = self._database.now(connection)
-        changes: list[dict[str, Any]] = []
-        for name, table in SOURCE_TABLES.items():
-            wanted = {canonical_json(row): row for row in rows.get(name, [])}
-            present = {canonical_json(_content(row)): row for row in _open_rows(connection, table, source)}
-            closed = [row for text, row in present.items() if text not in wanted]
-            added = [row for text, row in wanted.items() if text not in present]
-            _close(connection, table, [row["id"] for row in closed], now)
-            if added:
-                stamps = {"created_at": now, "updated_at": now}
-                connection.execute(sa.insert(table), [{**row, **stamps} for row in added])
-            changes.extend({"table": name, "change": "closed", "row": _plain(_content(row))} for row in closed)
-            changes.extend({"table": name, "change": "added", "row": _plain(row)} for row in added)
-        return changes
+        differences = [one for rows in sources for one in _differences(connection, rows)]
+        for one in differences:
+            if one.closes is not None:
+                stale = sa.update(one.table).where(one.table.c.id == one.closes)
+                connection.execute(stale.values(closed_at=now, updated_at=now))
+            else:
+                connection.execute(sa.insert(one.table).values({**one.row, "created_at": now, "updated_at": now}))
+        return [one.json() for one in differences]
 
     def sources(self) -> list[dict[str, Any]]:
         """Every source in short."""
@@ -85,13 +86,35 @@ def _content(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in _BOOKKEEPING}
 
 
-def _plain(row: Row) -> Row:
-    return {name: value for name, value in row.items() if value is not None}
+@dataclass(frozen=True)
+class _Difference:
+    """A row to be closed, or one to be added."""
+
+    table: sa.Table
+    row: Row
+    closes: int | None = None
+
+    def json(self) -> Change:
+        """As reports show it."""
+        return {
+            "source": self.row["provenance_code"],
+            "table": self.table.name,
+            "change": "added" if self.closes is None else "closed",
+            "row": {name: value for name, value in self.row.items() if value is not None},
+        }
 
 
-def _close(connection: sa.Connection, table: sa.Table, ids: list[int], now: datetime) -> None:
-    if ids:
-        connection.execute(sa.update(table).where(table.c.id.in_(ids)).values(closed_at=now, updated_at=now))
+def _differences(connection: sa.Connection, rows: Rows) -> list[_Difference]:
+    source = rows["reg_provenance"][0]["provenance_code"]
+    found: list[_Difference] = []
+    for name, table in SOURCE_TABLES.items():
+        wanted = {canonical_json(row): row for row in rows.get(name, [])}
+        present = {canonical_json(_content(row)): row for row in _open_rows(connection, table, source)}
+        found += [
+            _Difference(table, _content(row), closes=row["id"]) for text, row in present.items() if text not in wanted
+        ]
+        found += [_Difference(table, row) for text, row in wanted.items() if text not in present]
+    return found
 
 
 def _codes(connection: sa.Connection) -> list[str]:

@@ -1,0 +1,1 @@
+"""A stand-in for the providers: same answers, same quirks, known truth, faults on demand."""

@@ -1,0 +1,78 @@
+"""The ASGI application: each provider under its path, the controls under `/_sandbox`."""
+
+from urllib.parse import parse_qsl
+
+from starlette.types import Receive, Scope, Send
+
+from deployments.sandbox.control import build_control
+from deployments.sandbox.delivery import Delivery
+from deployments.sandbox.faults import Kind, Rule
+from deployments.sandbox.page import error_page, maintenance_page
+from deployments.sandbox.provider import Reply, Request
+from deployments.sandbox.rate import RateMeter
+from deployments.sandbox.state import State
+
+NO_PROVIDER = Reply(404, b"no such provider", {"content-type": "text/plain"})
+
+
+class SandboxApp:
+    """Answers as the providers do, unless the fault script says otherwise."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._control = build_control(state)
+        self._delivery = Delivery(state.clock, state.closing)
+        self._meters = {name: RateMeter() for name in state.providers}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        source = scope["path"].split("/")[1]
+        if source == "_sandbox":
+            await self._control(scope, receive, send)
+        elif source in self._state.providers:
+            await self._serve(source, scope, receive, send)
+        else:
+            await self._delivery.send(NO_PROVIDER, send)
+
+    async def _serve(self, source: str, scope: Scope, receive: Receive, send: Send) -> None:
+        request = read_request(scope, source)
+        rule = self._state.script.strike(scope["path"], request)
+        if rule and rule.kind is Kind.LATENCY:
+            await self._delivery.pause(rule.seconds)
+        reply = self._reply(source, request, rule)
+        self._state.journal.append(self._state.clock.now_ms(), source, request, reply, rule)
+        await self._delivery.deliver(reply, rule, scope, receive, send)
+
+    def _reply(self, source: str, request: Request, rule: Rule | None) -> Reply:
+        if rule and rule.kind is Kind.TOUCH:
+            self._state.providers[source].touch(request, rule.works)
+        instead = _page(rule) if rule else None
+        if instead is None:
+            return self._work(source, request)
+        if not (rule and rule.moves_scroll):
+            return instead
+        lost = self._work(source, request)
+        return Reply(instead.status, instead.body, instead.headers, page=lost.page, scroll=lost.scroll)
+
+    def _work(self, source: str, request: Request) -> Reply:
+        provider = self._state.providers[source]
+        admitted = self._meters[source].admit(self._state.behaviour.rate_limit_per_second)
+        return provider.answer(request) if admitted else provider.refuse()
+
+
+def read_request(scope: Scope, source: str) -> Request:
+    """The request as the provider sees it."""
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    return Request(
+        method=scope["method"],
+        path=scope["path"].removeprefix(f"/{source}"),
+        query=dict(query),
+        headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]},
+    )
+
+
+def _page(rule: Rule) -> Reply | None:
+    """What is sent instead of the provider's answer, if anything is."""
+    if rule.kind is Kind.STATUS:
+        return error_page(rule.status, rule.retry_after)
+    return maintenance_page() if rule.kind is Kind.HTML else None

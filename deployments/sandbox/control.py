@@ -1,0 +1,116 @@
+"""The controls under `/_sandbox`: truth, request log, faults, clock and behaviour."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from deployments.sandbox.faults import read_script
+from deployments.sandbox.instant import read_ms, write_micros
+from deployments.sandbox.provider import Provider, Truth
+from deployments.sandbox.settings import Behaviour, ScrollMode
+from deployments.sandbox.state import State
+
+Action = Callable[[State, Request, Any], object]
+
+
+def build_control(state: State) -> Starlette:
+    """The control application of one sandbox."""
+    routes = [
+        Route(f"/_sandbox/{name}", _endpoint(state, action), methods=[method])
+        for name, method, action in (
+            ("health", "GET", _health),
+            ("truth", "GET", _truth),
+            ("requests", "GET", _requests),
+            ("requests", "DELETE", _clear_requests),
+            ("faults", "GET", _faults),
+            ("faults", "POST", _set_faults),
+            ("clock", "POST", _move_clock),
+            ("config", "POST", _configure),
+            ("scrolls/expire", "POST", _expire_scrolls),
+        )
+    ]
+    return Starlette(routes=routes)
+
+
+def _endpoint(state: State, action: Action) -> Callable[[Request], Awaitable[Response]]:
+    async def serve(request: Request) -> Response:
+        body = await request.body()
+        try:
+            result, status = action(state, request, orjson.loads(body) if body else None), 200
+        except (ValueError, TypeError, KeyError) as error:
+            result, status = {"error": str(error)}, 400
+        return Response(orjson.dumps(result), status_code=status, media_type="application/json")
+
+    return serve
+
+
+def _health(state: State, request: Request, body: Any) -> object:
+    return {"status": "ok"}
+
+
+def _truth(state: State, request: Request, body: Any) -> object:
+    asked = request.query_params
+    rows = _provider(state, asked.get("source")).truth(_instant(asked.get("from")), _instant(asked.get("to")))
+    return [_write_truth(row) for row in rows]
+
+
+def _write_truth(row: Truth) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "updated_at": write_micros(row.updated_at_ms),
+        "usable": row.usable,
+        "version": row.version,
+    }
+
+
+def _requests(state: State, request: Request, body: Any) -> object:
+    return state.journal.entries(request.query_params.get("source"))
+
+
+def _clear_requests(state: State, request: Request, body: Any) -> object:
+    state.journal.clear()
+    return []
+
+
+def _faults(state: State, request: Request, body: Any) -> object:
+    return [dataclasses.asdict(rule) for rule in state.script.rules]
+
+
+def _set_faults(state: State, request: Request, body: Any) -> object:
+    state.script.rules = read_script(body)
+    return _faults(state, request, body)
+
+
+def _move_clock(state: State, request: Request, body: Any) -> object:
+    now = body["now"]
+    state.clock.move(None if now is None else read_ms(now))
+    return {"now": write_micros(state.clock.now_ms()), "frozen": now is not None}
+
+
+def _configure(state: State, request: Request, body: Any) -> object:
+    changed = dataclasses.replace(state.behaviour, **body)
+    checked = dataclasses.replace(changed, scroll=ScrollMode(changed.scroll))
+    for setting in dataclasses.fields(Behaviour):
+        setattr(state.behaviour, setting.name, getattr(checked, setting.name))
+    return dataclasses.asdict(state.behaviour)
+
+
+def _expire_scrolls(state: State, request: Request, body: Any) -> object:
+    return {"expired": sum(provider.expire_scrolls() for provider in state.providers.values())}
+
+
+def _provider(state: State, source: str | None) -> Provider:
+    provider = state.providers.get(source or "")
+    if provider is None:
+        raise ValueError(f"source {source!r} is not simulated; one of {', '.join(state.providers)}")
+    return provider
+
+
+def _instant(text: str | None) -> int | None:
+    return read_ms(text) if text else None

@@ -1,0 +1,1 @@
+"""Crossref's `/works`, as it answered when it was recorded."""

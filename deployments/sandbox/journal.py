@@ -1,0 +1,67 @@
+"""The log of every request a provider got, in order."""
+
+import hashlib
+import time
+from collections import deque
+from typing import Any
+
+from deployments.sandbox.faults import Kind, Rule
+from deployments.sandbox.instant import write_micros
+from deployments.sandbox.provider import Reply, Request
+
+MOST_ENTRIES = 200_000
+CORRELATION = "x-ingest-correlation-id"
+LOST = frozenset({Kind.STATUS, Kind.HTML, Kind.TIMEOUT, Kind.CUT, Kind.DROP})
+SILENT = frozenset({Kind.TIMEOUT, Kind.DROP})
+
+
+class Journal:
+    """Keeps the last requests; what a client could not read counts no items."""
+
+    def __init__(self) -> None:
+        self._entries: deque[dict[str, Any]] = deque(maxlen=MOST_ENTRIES)
+        self._no = 0
+
+    def append(self, at_ms: int, source: str, request: Request, reply: Reply, rule: Rule | None) -> None:
+        """Note one request and what became of it."""
+        self._no += 1
+        lost = rule is not None and rule.kind in LOST
+        ids = () if lost else reply.ids
+        self._entries.append(
+            {
+                "no": self._no,
+                "at": write_micros(at_ms),
+                # The sandbox's clock may stand still; distances between requests need one that does not.
+                "monotonic_seconds": time.monotonic(),
+                "source": source,
+                "method": request.method,
+                "path": f"/{source}{request.path}",
+                "query": {**request.query, **({"cursor": _short(request.cursor)} if request.cursor else {})},
+                "status": None if rule and rule.kind in SILENT else reply.status,
+                "items": len(ids),
+                "first_id": ids[0] if ids else None,
+                "ids_hash": _digest("\n".join(ids)) if ids else None,
+                "cursor": _short(request.cursor) if request.cursor else None,
+                "page": reply.page,
+                "scroll": reply.scroll,
+                "fault": rule.kind.value if rule else None,
+                "correlation": request.headers.get(CORRELATION),
+                "user_agent": request.headers.get("user-agent"),
+            }
+        )
+
+    def entries(self, source: str | None = None) -> list[dict[str, Any]]:
+        """The requests so far, oldest first."""
+        return [entry for entry in self._entries if source in {None, entry["source"]}]
+
+    def clear(self) -> None:
+        """Forget every request; numbers go on."""
+        self._entries.clear()
+
+
+def _short(cursor: str) -> str:
+    return cursor if cursor == "*" else _digest(cursor)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,66 @@
+"""What every simulated provider promises to the server around it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as a provider sees it; `path` begins after the provider's own."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+
+    @property
+    def cursor(self) -> str | None:
+        """The scroll asked for: `*` opens one."""
+        return self.query.get("cursor")
+
+    @property
+    def first(self) -> bool:
+        """True when this asks for the beginning of a result."""
+        return self.cursor == "*" if self.cursor else self.query.get("offset", "0") == "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, and what the request log says of it."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
+    page: int | None = None
+    scroll: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """One record as it is now: what a harvest must end up with."""
+
+    id: str
+    updated_at_ms: int
+    usable: bool
+    version: int
+
+
+class Provider(Protocol):
+    """A literature API over the corpus."""
+
+    def answer(self, request: Request) -> Reply:
+        """What the real one would answer, its scroll moved on."""
+
+    def refuse(self) -> Reply:
+        """The answer to one request too many."""
+
+    def touch(self, request: Request, works: int) -> None:
+        """Index this many works of the asked result anew, now."""
+
+    def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
+        """The records visible now, updated in `[from, to)`."""
+
+    def expire_scrolls(self) -> int:
+        """End every open scroll; the number ended."""

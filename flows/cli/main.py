@@ -1,0 +1,72 @@
+"""The entry point: every error becomes a message and an exit code."""
+
+import logging
+import sys
+from collections.abc import Sequence
+
+import typer
+from sqlalchemy.exc import SQLAlchemyError
+
+from flows.cli import demo, registry, work
+from flows.cli.screen import print_error
+from flows.logs import configure_logging
+from ingest_core.model.errors import BadInput, PatraError, Unreachable
+from ingest_core.settings import load_settings
+
+app = typer.Typer(
+    name="patra",
+    help="Patra Ingest: harvest literature APIs into a database, driven by configuration.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+demo.register(app)
+registry.register(app)
+work.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its code."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; its exit code."""
+    as_json = "--json" in arguments
+    try:
+        configure_logging(load_settings())
+        command = typer.main.get_command(app)
+        result = command.main(args=list(arguments), prog_name="patra", standalone_mode=False)
+    except PatraError as error:
+        print_error(error, as_json=as_json)
+        return int(error.exit_code)
+    except typer.Abort:
+        print_error(BadInput("ABORTED", "nothing was changed"), as_json=as_json)
+        return int(BadInput.exit_code)
+    except SQLAlchemyError as error:
+        logging.getLogger(__name__).debug("database error", exc_info=True)
+        print_error(_database_error(error), as_json=as_json)
+        return int(Unreachable.exit_code)
+    except Exception as error:
+        usage = _usage_error(error)
+        if usage is None:
+            raise
+        print_error(usage, as_json=as_json)
+        return int(usage.exit_code)
+    return int(result or 0)
+
+
+def _usage_error(error: Exception) -> BadInput | None:
+    """Typer's own complaints about the arguments, in our words."""
+    message = getattr(error, "format_message", None)
+    if message is None:
+        return None
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "patra"
+    return BadInput("USAGE", message(), where=command, remedy=f"see: {command} --help")
+
+
+def _database_error(error: SQLAlchemyError) -> Unreachable:
+    first_line = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+    return Unreachable("DATABASE_ERROR", first_line, where="database", remedy="set PATRA_LOG_LEVEL=DEBUG to see more")

@@ -1,0 +1,58 @@
+"""What a command prints: one JSON document for scripts, tables for people."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ingest_core.model.errors import PatraError
+from ingest_core.model.instant import format_instant
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """One document on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return format_instant(value) if isinstance(value, datetime) else str(value)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table, or a line that says it is empty."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    if table.row_count:
+        console.print(table)
+    else:
+        console.print(f"{title}: none")
+
+
+def print_error(error: PatraError, *, as_json: bool) -> None:
+    """What went wrong, where, and the way out."""
+    if as_json:
+        body = {"code": error.code, "message": error.message, "where": error.where, "remedy": error.remedy}
+        print_json({"error": body})
+        return
+    place = f"{error.where}: " if error.where else ""
+    errors.print(f"error: {place}{error.message}", style="red", markup=False)
+    if error.remedy:
+        errors.print(f"       {error.remedy}", markup=False)
+
+
+def on_terminal() -> bool:
+    """Whether a person is there to be asked."""
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,0 +1,183 @@
+"""`patra plan`, `execute` and the commands that show what is going on."""
+
+import uuid
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_json, print_table
+from ingest_core.bootstrap import App, open_app
+from ingest_core.execution.execute import ExecuteReport
+from ingest_core.execution.run_task import RunSummary
+from ingest_core.model.codes import Operation, SchedulerCode
+from ingest_core.model.errors import ExitCode
+from ingest_core.model.instant import parse_instant
+from ingest_core.model.work import Task
+from ingest_core.planning.request import PlanRequest, Trigger
+
+cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
+quarantine_app = typer.Typer(help="Records that could not be used.", no_args_is_help=True)
+
+SourceArgument = Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)]
+OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    app.command("plan", epilog="Example: patra plan crossref --from 2026-01-01 --to 2026-01-02")(plan)
+    app.command("execute", epilog="Example: patra execute --until-idle --json")(execute)
+    app.command("status", epilog="Example: patra status crossref")(status)
+    cursor_app.command("list", epilog="Example: patra cursor list --json")(cursor_list)
+    quarantine_app.command("list", epilog="Example: patra quarantine list crossref")(quarantine_list)
+    app.add_typer(cursor_app, name="cursor")
+    app.add_typer(quarantine_app, name="quarantine")
+
+
+def plan(
+    source: SourceArgument,
+    endpoint: Annotated[str | None, typer.Option(help="Needed where a source has several.")] = None,
+    operation: Annotated[Operation, typer.Option(case_sensitive=False)] = Operation.HARVEST,
+    window_from: Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")] = None,
+    window_to: Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")] = None,
+    now: Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")] = None,
+    trigger_key: Annotated[
+        str | None, typer.Option(help="The trigger's identity: the same key again plans nothing new.")
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be planned; write nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a request into a plan with slices and tasks."""
+    request = PlanRequest(
+        source=source,
+        operation=operation,
+        endpoint=endpoint,
+        user_from=parse_instant(window_from, "--from") if window_from else None,
+        user_to=parse_instant(window_to, "--to") if window_to else None,
+    )
+    moment = parse_instant(now, "--now") if now else None
+    trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")
+    with open_app() as app:
+        report = app.planner.dry_run(request, moment) if dry_run else app.planner.plan(request, trigger, moment)
+    shown = report.json()
+    if as_json:
+        print_json(shown)
+    else:
+        _show_plan(shown)
+
+
+def _show_plan(report: dict[str, Any]) -> None:
+    window = report["window"]
+    title = "dry run: nothing was written" if report["dry_run"] else f"plan {report['plan_id']} ({report['status']})"
+    rows = [
+        ("window", f"{window['from']} .. {window['to']}"),
+        ("slices", f"{report['slices']} ({report['slices_existing']} existing)"),
+        ("tasks created", report["tasks_created"]),
+        ("tasks existing", report["tasks_existing"]),
+    ]
+    if report["reason"]:
+        rows.append(("reason", report["reason"]))
+    print_table(title, ("", ""), rows)
+    for warning in report["warnings"]:
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
+
+
+def execute(
+    source: Annotated[str | None, typer.Option(help="Only this source's tasks.")] = None,
+    max_tasks: Annotated[int | None, typer.Option(min=1, help="Stop after so many tasks.")] = None,
+    *,
+    until_idle: Annotated[
+        bool, typer.Option("--until-idle", help="Also wait for leases and scheduled tasks that come free soon.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Work queued tasks until none is claimable."""
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        report = _execute(app, source, max_tasks, until_idle=until_idle, show=not as_json and on_terminal())
+    if as_json:
+        print_json(report.json())
+    else:
+        _show_execution(report)
+    if report.failed:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _execute(app: App, source: str | None, max_tasks: int | None, *, until_idle: bool, show: bool) -> ExecuteReport:
+    if not show:
+        return app.executor.execute(source, max_tasks, until_idle=until_idle)
+    queued = sum(entry["counts"]["QUEUED"] for entry in app.readside.status(source))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors) as progress:
+        bar = progress.add_task("tasks", total=queued)
+
+        def run(task: Task) -> RunSummary:
+            progress.update(bar, description=f"{task.partition} slice {task.slice_no}")
+            summary = app.executor.runner.run(task)
+            progress.advance(bar)
+            return summary
+
+        return app.executor.execute(source, max_tasks, until_idle=until_idle, run=run)
+
+
+def _show_execution(report: ExecuteReport) -> None:
+    rows = [
+        ("tasks", f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed"),
+        ("pages", report.batches),
+        ("requests", report.requests),
+        *report.counts.json().items(),
+    ]
+    print_table("execution", ("", ""), rows)
+    for error in report.errors:
+        errors.print(error, style="red", markup=False)
+
+
+def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
+    """Show tasks by state for every partition."""
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        entries = app.readside.status(source)
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("source", "endpoint", "operation", "control", "tasks")
+    rows = (
+        (
+            entry["provenance"],
+            entry["endpoint"],
+            entry["operation"],
+            entry["control"],
+            ", ".join(f"{number} {state}" for state, number in entry["counts"].items() if number) or "none",
+        )
+        for entry in entries
+    )
+    print_table("partitions", columns, rows)
+
+
+def cursor_list(*, as_json: AsJson = False) -> None:
+    """List every watermark."""
+    with open_app() as app:
+        entries = app.cursors.cursors()
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("provenance", "endpoint", "operation", "cursor_key", "namespace_scope", "value", "observed_max")
+    print_table("cursors", columns, ([entry[column] for column in columns] for entry in entries))
+
+
+def quarantine_list(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
+    """List records that could not be used, and why."""
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        entries = app.readside.quarantine(source)
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state")
+    print_table("quarantine", columns, ([entry[column] for column in columns] for entry in entries))
+    if entries:
+        console.print(f"{len(entries)} records")

@@ -1,0 +1,50 @@
+"""What a flow can be asked: models made for the run form, checked before anything is written."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ingest_core.model.codes import Operation
+from ingest_core.model.instant import as_utc
+from ingest_core.planning.request import PlanRequest
+
+
+class PlanParameters(BaseModel):
+    """One plan."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str = Field(title="Source", description="The code of a registered source, such as crossref.")
+    operation: Operation = Field(default=Operation.HARVEST, title="Operation")
+    endpoint: str | None = Field(default=None, title="Endpoint", description="Needed where a source has several.")
+    window_from: datetime | None = Field(default=None, title="From", description="Lower bound, included; UTC.")
+    window_to: datetime | None = Field(default=None, title="To", description="Upper bound, not included; UTC.")
+    now: datetime | None = Field(
+        default=None, title="Now", description="Replaces the clock for planning only, for tests and explanations."
+    )
+
+    def request(self) -> PlanRequest:
+        """The request, refused here if it cannot be meant."""
+        return PlanRequest(
+            source=self.source,
+            operation=self.operation,
+            endpoint=self.endpoint,
+            user_from=as_utc(self.window_from) if self.window_from else None,
+            user_to=as_utc(self.window_to) if self.window_to else None,
+        )
+
+    def clock(self) -> datetime | None:
+        """The moment planning takes for now; none means the database's clock."""
+        return as_utc(self.now) if self.now else None
+
+
+class ExecuteParameters(BaseModel):
+    """One executor run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str | None = Field(default=None, title="Source", description="Only this source's tasks.")
+    max_tasks: int | None = Field(default=None, ge=1, title="At most", description="Stop after so many tasks.")
+    until_idle: bool = Field(
+        default=False, title="Until idle", description="Also wait for leases and scheduled tasks that come free soon."
+    )

@@ -1,0 +1,86 @@
+"""The planner flow: trigger -> snapshot -> window -> slices -> tasks."""
+
+from datetime import datetime
+from typing import Any
+
+from prefect import flow, get_run_logger, runtime, task
+from prefect.cache_policies import NO_CACHE
+
+from flows.parameters import PlanParameters
+from ingest_core.bootstrap import open_app
+from ingest_core.model.codes import SchedulerCode, TriggerType
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.planning.request import PlanRequest, Trigger
+
+
+def _trigger() -> Trigger:
+    """This flow run is the trigger: retrying it continues the same plan."""
+    scheduled = "auto-scheduled" in (runtime.flow_run.tags or [])
+    return Trigger(
+        SchedulerCode.PREFECT,
+        key=str(runtime.flow_run.id),
+        job_id=runtime.deployment.name,
+        type=TriggerType.SCHEDULE if scheduled else TriggerType.MANUAL,
+    )
+
+
+@task(name="record trigger", cache_policy=NO_CACHE)
+def record_trigger(request: PlanRequest, trigger: Trigger) -> int:
+    """Write down who asked for what."""
+    with open_app() as app:
+        return app.planner.record_trigger(request, trigger)
+
+
+@task(name="compile spec", cache_policy=NO_CACHE)
+def compile_spec(request: PlanRequest, instance_id: int) -> SpecSnapshot:
+    """Freeze what the Registry means now."""
+    with open_app() as app:
+        spec = app.planner.compile(request, instance_id)
+    get_run_logger().info("spec %s", spec.fingerprint[:12])
+    return spec
+
+
+@task(name="resolve window", cache_policy=NO_CACHE)
+def resolve_window(request: PlanRequest, spec: SpecSnapshot, now: datetime | None) -> None:
+    """Show the window's arithmetic, step by step."""
+    with open_app() as app:
+        decision = app.planner.resolve(request, spec, now)
+    for step in decision.audit:
+        get_run_logger().info("%s = %s: %s", step["step"], step["value"], step["why"])
+    for warning in decision.warnings:
+        get_run_logger().warning(warning)
+
+
+@task(name="slice window", cache_policy=NO_CACHE)
+def slice_window(request: PlanRequest, spec: SpecSnapshot, now: datetime | None) -> int:
+    """Show how many slices need reading."""
+    with open_app() as app:
+        count = len(app.planner.propose(request, spec, now).slices)
+    get_run_logger().info("%s slices need reading", count)
+    return count
+
+
+@task(name="derive tasks", cache_policy=NO_CACHE)
+def derive_tasks(
+    request: PlanRequest, trigger: Trigger, instance_id: int, spec: SpecSnapshot, now: datetime | None
+) -> dict[str, Any]:
+    """Store plan, slices and tasks together, resolved again under the namespace's lock."""
+    with open_app() as app:
+        return app.planner.derive(request, trigger, instance_id, spec, now).json()
+
+
+@flow(name="planner", flow_run_name="{parameters.source} plan", validate_parameters=True)
+def planner(parameters: PlanParameters) -> dict[str, Any]:
+    """Turn this run into a plan with its tasks.
+
+    Args:
+        parameters: What to plan.
+    """
+    request, now, trigger = parameters.request(), parameters.clock(), _trigger()
+    instance_id = record_trigger(request, trigger)
+    spec = compile_spec(request, instance_id)
+    resolve_window(request, spec, now)
+    slice_window(request, spec, now)
+    report = derive_tasks(request, trigger, instance_id, spec, now)
+    get_run_logger().info("plan %s: %s tasks. %s", report["plan_id"], report["tasks_created"], report["reason"] or "")
+    return report

@@ -12,6 +12,7 @@ from typing import Any
 from ingest_core.execution.execute import Executor
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import Operation
+from ingest_core.model.errors import Refused
 from ingest_core.planning.plan import Planner
 from ingest_core.ports import CursorStore, RegistryStore, TaskQueue
 from ingest_core.registry.compile import compile_spec
@@ -27,7 +28,15 @@ from ingest_core.store.rate_gate import SqlRateGate
 from ingest_core.store.readside import SqlReadside
 from ingest_core.store.registry_store import SqlRegistryStore
 from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.schema import refuse_other_schema, upgrade_schema
+from ingest_core.store.schema import (
+    DEMO,
+    current_revision,
+    drop_schema,
+    mark_purpose,
+    purpose,
+    refuse_other_schema,
+    upgrade_schema,
+)
 from ingest_core.store.task_queue import SqlTaskQueue
 from ingest_core.transport.http import HttpUpstream
 
@@ -98,6 +107,27 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
             registry.apply(sources)
             applied = [rows["reg_provenance"][0]["provenance_code"] for rows in sources]
         return {"from": before, "to": after, "sources_applied": applied}
+    finally:
+        database.close()
+
+
+def prepare_demo_database(settings: Settings, *, keep: bool) -> None:
+    """A database for a demo, empty unless the last demo's is kept; one that is not a demo's is left alone."""
+    database = open_database(settings)
+    try:
+        if current_revision(database) is not None:
+            refuse_other_schema(database)
+            if purpose(database) != DEMO:
+                raise Refused(
+                    "DATABASE_IN_USE",
+                    "it was not made by a demo",
+                    where=f"database {database.shown_url}",
+                    remedy="unset PATRA_DATABASE_URL, or name an empty database",
+                )
+            if not keep:
+                drop_schema(database)
+        upgrade_database(settings)
+        mark_purpose(database, DEMO)
     finally:
         database.close()
 

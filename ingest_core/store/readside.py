@@ -1,6 +1,7 @@
 """The queries behind reports: they read, and nothing waits for them."""
 
 from collections import defaultdict
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -84,8 +85,12 @@ class SqlReadside:
             "records": int(records or 0),
         }
 
-    def item_count(self, source: str) -> int:
-        """How many records of a source are stored."""
-        query = sa.select(sa.func.count()).select_from(ing_item).where(ing_item.c.provenance_code == source)
+    def item_versions(self, source: str, start: datetime, end: datetime) -> dict[str, datetime]:
+        """The records updated in `[start, end)` and the version stored of each."""
+        query = sa.select(ing_item.c.provider_id, ing_item.c.source_updated_at).where(
+            ing_item.c.provenance_code == source,
+            ing_item.c.source_updated_at >= start,
+            ing_item.c.source_updated_at < end,
+        )
         with self._database.read() as connection:
-            return int(connection.execute(query).scalar_one())
+            return {row.provider_id: row.source_updated_at for row in connection.execute(query)}

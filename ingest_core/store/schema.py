@@ -11,7 +11,10 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from ingest_core.model.errors import Refused
 from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_schema_info
+from ingest_core.store.tables import ing_schema_info, metadata
+
+DEMO = "DEMO"
+"""The purpose of a database that a demo made and may clear."""
 
 SCHEMA_LEVEL = 1
 """The level of the schema this code was written for; raised with every migration."""
@@ -70,6 +73,25 @@ def refuse_other_schema(database: Database, *, upgrading: bool = False) -> None:
             where=f"database {database.shown_url}",
             remedy="upgrade patra-ingest",
         )
+
+
+def purpose(database: Database) -> str | None:
+    """What the database was made for, where that was said."""
+    with database.read() as connection:
+        return connection.execute(sa.select(ing_schema_info.c.purpose_code)).scalar()
+
+
+def mark_purpose(database: Database, code: str) -> None:
+    """Say what the database is for."""
+    with database.write() as connection:
+        connection.execute(sa.update(ing_schema_info).values(purpose_code=code))
+
+
+def drop_schema(database: Database) -> None:
+    """Remove every table of ours and what is in them."""
+    with database.write() as connection:
+        metadata.drop_all(connection)
+        connection.exec_driver_sql("DROP TABLE alembic_version")
 
 
 def _level(database: Database) -> sa.Row[tuple[int, int]] | None:

@@ -109,4 +109,5 @@ ing_schema_info = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("schema_level", sa.Integer, nullable=False),
     sa.Column("oldest_code_level", sa.Integer, nullable=False),
+    sa.Column("purpose_code", code(32)),
 )

@@ -289,6 +289,7 @@ CREATE TABLE ing_schema_info (
     id INTEGER NOT NULL,
     schema_level INTEGER NOT NULL,
     oldest_code_level INTEGER NOT NULL,
+    purpose_code VARCHAR(32),
     PRIMARY KEY (id)
 );
 

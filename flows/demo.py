@@ -1,0 +1,221 @@
+"""The demo: a simulated Crossref, a private Prefect, and two harvests a few hours apart."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from deployments.sandbox.remote import Sandbox
+from deployments.sandbox.server import running
+from deployments.sandbox.settings import Settings as SandboxSettings
+from ingest_core.bootstrap import App, open_app, prepare_demo_database
+from ingest_core.model.errors import BadInput, PatraError
+from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.settings import Settings, load_settings
+
+SOURCE = "crossref"
+LAG = timedelta(minutes=10)
+STEP = timedelta(hours=6)
+FIRST_HARVEST = timedelta(days=8)
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """What kind of demo."""
+
+    works: int
+    seed: int
+    keep: bool
+
+
+class DemoFailed(PatraError):
+    """A flow of the demo did not end well."""
+
+
+def run_demo(options: DemoOptions, console: Console, *, quiet: bool = False) -> dict[str, Any]:
+    """Harvest, move the clock on, harvest again; what happened, checked against the provider's truth."""
+    started = time.monotonic()
+    settings = _prepare(options)
+
+    def say(text: str) -> None:
+        if not quiet:
+            console.print(text, markup=False)
+
+    corpus = SandboxSettings(seed=options.seed, works=options.works)
+    say(f"starting a simulated Crossref of {options.works} works")
+    with running(corpus) as sandbox, _environment(settings, sandbox), open_app() as app:
+        ends = _round_ends(app, corpus)
+        say("starting a private Prefect")
+        rounds = [
+            _harvest(app, sandbox, corpus, number, end, None if quiet else console)
+            for number, end in enumerate(ends, start=1)
+        ]
+        check = _check(app, sandbox, corpus, rounds[-1])
+        shown_database = app.database.shown_url
+    return {
+        "rounds": rounds,
+        "check": check,
+        "complete": check["items_right"] == check["usable"] and check["quarantined_right"] == check["unusable"],
+        "database": shown_database,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def _prepare(options: DemoOptions) -> Settings:
+    """A database with nothing but the demo in it."""
+    settings = load_settings()
+    settings.home.mkdir(parents=True, exist_ok=True)
+    url = settings.database_url or f"sqlite:///{(settings.home / 'demo.db').absolute()}"
+    settings = Settings(home=settings.home, database_url=url, lease_ttl_seconds=settings.lease_ttl_seconds)
+    prepare_demo_database(settings, keep=options.keep)
+    return settings
+
+
+@contextmanager
+def _environment(settings: Settings, sandbox: Sandbox) -> Iterator[None]:
+    """What the flows read: the demo's database and upstream, and a Prefect of its own that reports nothing."""
+    wanted = {
+        "PATRA_DATABASE_URL": settings.effective_database_url,
+        f"PATRA_UPSTREAM_{SOURCE.upper()}": sandbox.url(SOURCE),
+        "PREFECT_HOME": str(Path(settings.home).absolute() / "prefect"),
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_LOGGING_LEVEL": "ERROR",
+        "DO_NOT_TRACK": "1",
+    }
+    unwanted = ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_API_KEY")
+    before = {name: os.environ.get(name) for name in (*wanted, *unwanted)}
+    os.environ.update(wanted)
+    for name in unwanted:
+        os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _watermark(app: App) -> datetime | None:
+    values = [entry["value"] for entry in app.cursors.cursors() if entry["provenance"] == SOURCE]
+    return parse_instant(values[0]) if values else None
+
+
+def _round_ends(app: App, corpus: SandboxSettings) -> list[datetime]:
+    """How far each harvest goes: a long one and a short one, or, going on, a short one."""
+    watermark = _watermark(app)
+    if watermark is None:
+        first = corpus.until - timedelta(days=corpus.days) + FIRST_HARVEST
+        return [first, first + STEP]
+    if watermark + STEP > corpus.until:
+        raise BadInput(
+            "DEMO_AT_ITS_END",
+            f"the simulated provider has nothing after {format_instant(corpus.until)}",
+            where="demo",
+            remedy="run patra demo without --keep",
+        )
+    return [watermark + STEP]
+
+
+def _harvest(
+    app: App, sandbox: Sandbox, corpus: SandboxSettings, number: int, end: datetime, console: Console | None
+) -> dict[str, Any]:
+    """Move the clock, plan, execute."""
+    # Prefect reads its settings when it is imported: the environment must be set by then.
+    from flows.executor import executor  # noqa: PLC0415
+    from flows.parameters import ExecuteParameters, PlanParameters  # noqa: PLC0415
+    from flows.planner import planner  # noqa: PLC0415
+
+    started = time.monotonic()
+    before = _watermark(app)
+    now = end + LAG
+    sandbox.move_clock(format_instant(now))
+    start = None if before else corpus.until - timedelta(days=corpus.days)
+    try:
+        plan = planner(PlanParameters(source=SOURCE, window_from=start, now=now))
+        with _progress(app, plan["plan_id"], f"harvest {number}", console):
+            done = executor(ExecuteParameters(source=SOURCE, until_idle=True))
+    except PatraError:
+        raise
+    except Exception as error:
+        raise DemoFailed("DEMO_FAILED", str(error), where=f"harvest {number}") from error
+    after = _watermark(app)
+    return {
+        "title": f"harvest {number}",
+        "now": format_instant(now),
+        "window": plan["window"],
+        "slices": plan["slices"],
+        "tasks": plan["tasks_created"],
+        "pages": done["batches"],
+        "requests": done["requests"],
+        "records": done["records"],
+        "watermark": {
+            "before": format_instant(before) if before else None,
+            "after": format_instant(after) if after else None,
+        },
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+@contextmanager
+def _progress(app: App, plan_id: int, title: str, console: Console | None) -> Iterator[None]:
+    """A bar that follows the plan's tasks in the database."""
+    if console is None:
+        yield
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("slices, {task.fields[pages]} pages, {task.fields[records]} records"),
+        TimeElapsedColumn(),
+    )
+    done = threading.Event()
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task(title, total=None, pages=0, records=0)
+
+        def look() -> None:
+            state = app.readside.plan_progress(plan_id)
+            progress.update(
+                bar, total=state["tasks"], completed=state["ended"], pages=state["pages"], records=state["records"]
+            )
+
+        def follow() -> None:
+            while not done.wait(_POLL_SECONDS):
+                look()
+
+        follower = threading.Thread(target=follow, name="progress", daemon=True)
+        follower.start()
+        try:
+            yield
+        finally:
+            done.set()
+            follower.join()
+            look()
+
+
+def _check(app: App, sandbox: Sandbox, corpus: SandboxSettings, last: dict[str, Any]) -> dict[str, int]:
+    """What is stored against what the provider has."""
+    start, end = corpus.until - timedelta(days=corpus.days), parse_instant(last["window"]["to"])
+    truth = sandbox.truth(SOURCE, from_=format_instant(start), to=format_instant(end))
+    items = app.readside.item_versions(SOURCE, start, end)
+    set_aside = {entry["provider_id"] for entry in app.readside.quarantine(SOURCE, limit=len(truth) + 1)}
+    usable = [row for row in truth if row["usable"]]
+    unusable = [row for row in truth if not row["usable"]]
+    return {
+        "usable": len(usable),
+        "items_right": sum(items.get(row["id"]) == parse_instant(row["updated_at"]) for row in usable),
+        "unusable": len(unusable),
+        "quarantined_right": sum(row["id"] in set_aside for row in unusable),
+    }

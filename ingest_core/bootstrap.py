@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.execute import Executor
+from ingest_core.execution.ports import TaskQueue
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Refused
 from ingest_core.planning.plan import Planner
-from ingest_core.ports import CursorStore, RegistryStore, TaskQueue
 from ingest_core.registry.compile import compile_spec
+from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
-from ingest_core.registry.shipped import shipped_sources
 from ingest_core.settings import Settings, load_settings
+from ingest_core.shipped import shipped_sources
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.dictionary import seed_dictionary

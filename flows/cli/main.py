@@ -1,16 +1,14 @@
 """The entry point: every error becomes a message and an exit code."""
 
-import logging
 import sys
 from collections.abc import Sequence
 
 import typer
-from sqlalchemy.exc import SQLAlchemyError
 
 from flows.cli import demo, registry, work
 from flows.cli.screen import print_error
 from flows.logs import configure_logging
-from ingest_core.model.errors import BadInput, PatraError, Unreachable
+from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.settings import load_settings
 
 app = typer.Typer(
@@ -44,10 +42,6 @@ def run(arguments: Sequence[str]) -> int:
     except typer.Abort:
         print_error(BadInput("ABORTED", "nothing was changed"), as_json=as_json)
         return int(BadInput.exit_code)
-    except SQLAlchemyError as error:
-        logging.getLogger(__name__).debug("database error", exc_info=True)
-        print_error(_database_error(error), as_json=as_json)
-        return int(Unreachable.exit_code)
     except Exception as error:
         usage = _usage_error(error)
         if usage is None:
@@ -65,8 +59,3 @@ def _usage_error(error: Exception) -> BadInput | None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "patra"
     return BadInput("USAGE", message(), where=command, remedy=f"see: {command} --help")
-
-
-def _database_error(error: SQLAlchemyError) -> Unreachable:
-    first_line = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-    return Unreachable("DATABASE_ERROR", first_line, where="database", remedy="set PATRA_LOG_LEVEL=DEBUG to see more")

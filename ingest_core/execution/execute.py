@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from ingest_core.cursor.ports import CursorStore
+from ingest_core.execution.ports import TaskQueue
 from ingest_core.execution.run_task import RunSummary, TaskRunner
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.record import Counts
 from ingest_core.model.work import Task
-from ingest_core.ports import CursorStore, TaskQueue
 
 NEAR = timedelta(minutes=5)
 """A wait for a lease or a scheduled task that is worth staying for."""

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import stamina
 
 from ingest_core.execution.decode import DecodedPage, PageBroken, decode_page
+from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response, Upstream
+from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import RateSpec, SpecSnapshot
-from ingest_core.ports import AnswerLost, NotSent, RateGate, Request, Response, Upstream
 
 MAX_GATE_WAIT = timedelta(seconds=90)
 """Longer waits are the queue's, not a worker's."""

@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta
 
+from ingest_core.execution.ports import Request
 from ingest_core.model.codes import ParamLocation
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.ports import Request
 
 
 def bounds_to_ask(window: Window, config: WindowSpec) -> tuple[datetime, datetime]:

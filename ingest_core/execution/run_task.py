@@ -6,28 +6,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.fetch import FetchedPage, Fetcher, FetchTally
 from ingest_core.execution.paging import Step, before_hash, next_step, resume_point
+from ingest_core.execution.ports import Batch, Request, Run, RunLedger, RunOutcome, TaskQueue, Upstream
 from ingest_core.execution.request import render_request
 from ingest_core.execution.routing import ID_HASH_BYTES, Router, redact
+from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PagingLoop, PatraError
 from ingest_core.model.record import Counts, PageOutcome, Rejected
 from ingest_core.model.work import Checkpoint, FlowRun, Task
-from ingest_core.ports import (
-    Batch,
-    Clock,
-    CursorStore,
-    RateGate,
-    Request,
-    Run,
-    RunLedger,
-    RunOutcome,
-    TaskQueue,
-    Upstream,
-)
 
 MAX_RESTARTS = 5
 MAX_ATTEMPTS = 8

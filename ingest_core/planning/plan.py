@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.clock import Clock
 from ingest_core.model.codes import PlanStatus, SliceStrategy
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import format_instant
@@ -12,11 +13,12 @@ from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.model.work import Namespace, Partition, harvest_namespace
 from ingest_core.planning.needs import needs_reading
+from ingest_core.planning.ports import PlanHead, PlanStore, PlanTransaction, StoredPlan
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import draft_slice, slice_time
 from ingest_core.planning.window import WindowDecision, resolve_harvest
-from ingest_core.ports import Clock, PlanHead, PlanStore, PlanTransaction, RegistryStore, StoredPlan
 from ingest_core.registry.compile import compile_spec, endpoint_for
+from ingest_core.registry.ports import RegistryStore
 
 NOTHING_NEEDED = "every part of the window is settled, was just read, or is in a live task"
 

@@ -40,27 +40,31 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A connection that only reads."""
-        with self._connect() as connection:
+        with self._translated(), self._connect() as connection:
             connection.execution_options(**{dialect.READ_ONLY: True})
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction, committed at the end of the block."""
-        with self._connect() as connection, connection.begin():
+        with self._translated(), self._connect() as connection, connection.begin():
             yield connection
 
     def transact(self, work: Callable[[sa.Connection], T]) -> T:
         """One transaction around `work`, tried again when another transaction was in the way."""
-        for attempt in range(1, _CONFLICT_ATTEMPTS + 1):
-            try:
-                with self.write() as connection:
-                    return work(connection)
-            except DBAPIError as error:
-                if not dialect.is_conflict(error) or attempt == _CONFLICT_ATTEMPTS:
-                    raise
+        with self._translated():
+            for attempt in range(1, _CONFLICT_ATTEMPTS):
+                try:
+                    return self._once(work)
+                except DBAPIError as error:
+                    if not dialect.is_conflict(error):
+                        raise
                 time.sleep(_CONFLICT_WAIT_SECONDS * attempt * random.uniform(0.5, 1.5))  # noqa: S311 - jitter
-        raise AssertionError("unreachable")
+            return self._once(work)
+
+    def _once(self, work: Callable[[sa.Connection], T]) -> T:
+        with self._connect() as connection, connection.begin():
+            return work(connection)
 
     @contextmanager
     def _connect(self) -> Iterator[sa.Connection]:
@@ -68,13 +72,23 @@ class Database:
             connection = self.engine.connect()
         except (OperationalError, InterfaceError) as error:
             raise self._unreachable(error) from error
+        with connection:
+            yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """A driver's error becomes one that people can read."""
         try:
-            with connection:
-                yield connection
+            yield
         except DBAPIError as error:
             if error.connection_invalidated:
                 raise self._unreachable(error) from error
-            raise
+            raise Unreachable(
+                "DATABASE_ERROR",
+                _first_line(error.orig),
+                where=f"database {self.shown_url}",
+                remedy="set PATRA_LOG_LEVEL=DEBUG to see more",
+            ) from error
 
     def _unreachable(self, error: DBAPIError) -> PatraError:
         return Unreachable(

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from ingest_core.execution.overwrite import Stored, Verdict, decide_overwrites
+from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import ItemState, QuarantineState
 from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
-from ingest_core.ports import Batch, Run
 from ingest_core.store.dialect import locked, upsert
 from ingest_core.store.tables import ing_item, ing_quarantine
 

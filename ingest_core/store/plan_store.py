@@ -22,9 +22,9 @@ from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
 from ingest_core.planning.needs import Ground
+from ingest_core.planning.ports import PlanHead, PlanTransaction, StoredPlan
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import SliceDraft
-from ingest_core.ports import PlanHead, PlanTransaction, StoredPlan
 from ingest_core.store.columns import in_namespace, namespace_values, partition_values
 from ingest_core.store.cursor_store import append_event
 from ingest_core.store.database import Database

@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import BatchStatus, EventType, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
-from ingest_core.ports import Batch, Run, RunOutcome
 from ingest_core.store.checkpoints import checkpoint_json
 from ingest_core.store.columns import partition_values
 from ingest_core.store.cursor_store import append_event

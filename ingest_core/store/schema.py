@@ -7,7 +7,6 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from ingest_core.model.errors import Refused
 from ingest_core.store.database import Database
@@ -96,8 +95,7 @@ def drop_schema(database: Database) -> None:
 
 def _level(database: Database) -> sa.Row[tuple[int, int]] | None:
     query = sa.select(ing_schema_info.c.schema_level, ing_schema_info.c.oldest_code_level)
-    try:
-        with database.read() as connection:
-            return connection.execute(query).first()
-    except (OperationalError, ProgrammingError):
-        return None  # the table is not there
+    with database.read() as connection:
+        if not sa.inspect(connection).has_table(ing_schema_info.name):
+            return None
+        return connection.execute(query).first()

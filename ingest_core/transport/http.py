@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import httpx
 
+from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response
 from ingest_core.model.errors import BadInput
-from ingest_core.ports import AnswerLost, NotSent, Request, Response
 
 MAX_BODY_BYTES = 256 * 1024 * 1024
 """No page is larger than this; more is a broken answer."""

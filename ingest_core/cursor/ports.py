@@ -1,0 +1,19 @@
+"""What watermarks promise."""
+
+from datetime import datetime
+from typing import Any, Protocol
+
+from ingest_core.model.work import Namespace
+
+
+class CursorStore(Protocol):
+    """Watermarks: only ever forward, always what the events say."""
+
+    def advance(self, namespace: Namespace) -> datetime | None:
+        """Move the value to the end of contiguous coverage; the value afterwards."""
+
+    def repair(self) -> None:
+        """Advance every cursor that a crash left behind its events."""
+
+    def cursors(self) -> list[dict[str, Any]]:
+        """Every cursor as reports show it."""

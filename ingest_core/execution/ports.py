@@ -1,0 +1,122 @@
+"""What executing needs from stores and providers, and what they promise."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from ingest_core.model.codes import TaskStatus
+from ingest_core.model.record import Counts, PageOutcome
+from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
+
+
+class TaskQueue(Protocol):
+    """A durable queue: at most one unexpired lease per task."""
+
+    def claim(self, owner: str, ttl_seconds: int, source: str | None = None) -> Task | None:
+        """The most urgent task that is due, leased to `owner`; none when there is none."""
+
+    def leased(self, lease: Lease) -> Task:
+        """The task behind a lease; LeaseLost when it is another's."""
+
+    def renew(self, lease: Lease) -> None:
+        """Keep the lease; LeaseLost when it is another's."""
+
+    def give_back_expired(self) -> int:
+        """Queue again what dead workers held; how many."""
+
+    def waiting(self, source: str | None = None) -> timedelta | None:
+        """How long until a lease or a scheduled task may come free; none when nothing is under way."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One attempt at a task."""
+
+    run_id: int
+    attempt_no: int
+    task: Task
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One page of a run that is about to be asked for."""
+
+    batch_id: int
+    batch_no: int
+    page_no: int
+    asked_at: datetime
+
+
+class RunLedger(Protocol):
+    """What every attempt did, page by page; nothing is written without the lease's fence."""
+
+    def begin_run(self, task: Task, flow: FlowRun) -> Run:
+        """Open an attempt; older ones left open are closed as abandoned."""
+
+    def open_batch(self, run: Run, page_no: int, batch_no: int, token: str | None, before_hash: str) -> Batch:
+        """Write down that a page is about to be asked for."""
+
+    def commit_page(self, run: Run, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> Counts:
+        """Records, quarantine, ledger and checkpoint together; a page committed before is read, not written."""
+
+    def fail_batch(self, run: Run, batch: Batch, error: dict[str, Any]) -> None:
+        """Close a page that did not come."""
+
+    def seen_ids(self, task: Task) -> bytes:
+        """The id hashes of every page committed since the slice (re)started."""
+
+    def finish(self, run: Run, outcome: "RunOutcome") -> None:
+        """End the attempt and settle the task, its slice, its plan and, on success, its coverage."""
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """How an attempt ended and what becomes of its task."""
+
+    task_status: TaskStatus
+    stats: dict[str, Any]
+    as_of: datetime | None = None
+    error: dict[str, Any] | None = None
+    checkpoint: Checkpoint | None = None
+    retry_in: timedelta = timedelta(0)
+    observed_max: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent: everything but the host, which may be another one here."""
+
+    source: str
+    method: str
+    base_url: str
+    path: str
+    query: list[tuple[str, str]]
+    headers: dict[str, str]
+    connect_timeout_seconds: float
+    read_timeout_seconds: float
+    allow_plain_http: bool
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came back, whole."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    elapsed_seconds: float
+
+
+class NotSent(Exception):
+    """The provider could not be reached: it has not seen the request."""
+
+
+class AnswerLost(Exception):
+    """The request was sent but its answer did not arrive whole."""
+
+
+class Upstream(Protocol):
+    """The provider; a response is whole or an error."""
+
+    def send(self, request: Request) -> Response:
+        """One request, one answer; NotSent or AnswerLost otherwise."""

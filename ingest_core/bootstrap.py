@@ -35,6 +35,7 @@ from ingest_core.store.schema import (
     current_revision,
     drop_schema,
     mark_purpose,
+    no_schema,
     purpose,
     refuse_other_schema,
     upgrade_schema,
@@ -61,6 +62,8 @@ class App:
 def open_app(settings: Settings | None = None, clock_shift: timedelta = timedelta(0)) -> Iterator[App]:
     """The application on the configured database, which must have this code's schema."""
     settings = settings or load_settings()
+    if settings.database_url is None and not settings.default_database.exists():
+        raise no_schema(settings.effective_database_url)
     database = open_database(settings, clock_shift)
     upstream = HttpUpstream(settings.user_agent, settings.upstream_for)
     try:

@@ -26,9 +26,14 @@ class Settings:
     contact: str | None = None
 
     @property
+    def default_database(self) -> Path:
+        """The file that serves where no database is named."""
+        return (self.home / "patra.db").absolute()
+
+    @property
     def effective_database_url(self) -> str:
         """The database named, or the file in the home folder."""
-        return self.database_url or f"sqlite:///{(self.home / 'patra.db').absolute()}"
+        return self.database_url or f"sqlite:///{self.default_database}"
 
     @property
     def user_agent(self) -> str:

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.screen import AsJson, console, errors, print_json, print_table
-from flows.demo import DemoOptions, run_demo
 from ingest_core.model.errors import ExitCode
 
 
@@ -22,6 +21,8 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Plan and execute harvests against a simulated Crossref, and show what happened."""
+    from flows.demo import DemoOptions, run_demo  # noqa: PLC0415 - the sandbox takes time to load
+
     summary = run_demo(DemoOptions(works, seed, keep), errors, quiet=as_json)
     if as_json:
         print_json(summary)

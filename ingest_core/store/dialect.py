@@ -2,7 +2,8 @@
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +27,8 @@ _DRIVERS = {
 }
 _POSTGRES_CONFLICTS = {"40001", "40P01", "55P03"}
 _MYSQL_CONFLICTS = {1020, 1205, 1213}
+_SCHEMA_LOCK = 7_061_747_261
+_LOCK_WAIT_SECONDS = 120
 _STRICT_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO"
 
 
@@ -129,6 +132,21 @@ def upsert(
 
 def _changes(table: sa.Table, given: Any, take: Sequence[str], add: Sequence[str]) -> dict[str, Any]:
     return {name: given[name] for name in take} | {name: table.c[name] + given[name] for name in add}
+
+
+@contextmanager
+def one_at_a_time(connection: sa.Connection) -> Iterator[None]:
+    """Let no other connection upgrade or apply meanwhile; SQLite's writers are alone anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+    if connection.dialect.name != "mysql":
+        yield
+        return
+    connection.execute(sa.select(sa.func.get_lock(sa.func.concat("patra:", sa.func.database()), _LOCK_WAIT_SECONDS)))
+    try:
+        yield
+    finally:
+        connection.execute(sa.select(sa.func.release_lock(sa.func.concat("patra:", sa.func.database()))))
 
 
 def is_conflict(error: DBAPIError) -> bool:

@@ -1,16 +1,17 @@
 """Schema versions: bringing a database up, and who may use it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 from ingest_core.model.errors import Refused
 from ingest_core.store.database import Database
+from ingest_core.store.dialect import one_at_a_time
 from ingest_core.store.tables import ing_schema_info, metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 DEMO = "DEMO"
 """The purpose of a database that a demo made and may clear."""
@@ -26,7 +27,9 @@ def migrations_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "sql"
 
 
-def _config() -> Config:
+def _config() -> "Config":
+    from alembic.config import Config  # noqa: PLC0415 - slow to load, seldom needed
+
     config = Config()
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
     return config
@@ -34,6 +37,8 @@ def _config() -> Config:
 
 def head_revision() -> str:
     """The newest revision this code ships."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - slow to load, seldom needed
+
     head = ScriptDirectory.from_config(_config()).get_current_head()
     assert head is not None
     return head
@@ -41,17 +46,21 @@ def head_revision() -> str:
 
 def current_revision(database: Database) -> str | None:
     """The database's revision; none when it is empty."""
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415 - slow to load, seldom needed
+
     with database.read() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
 def upgrade_schema(database: Database) -> tuple[str | None, str]:
     """Apply what is missing; the revision before and after."""
+    from alembic import command  # noqa: PLC0415 - slow to load, seldom needed
+
     before = current_revision(database)
     if before is not None:
         refuse_other_schema(database, upgrading=True)
     config = _config()
-    with database.write() as connection:
+    with database.write() as connection, one_at_a_time(connection):
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
     return before, head_revision()
@@ -60,11 +69,10 @@ def upgrade_schema(database: Database) -> tuple[str | None, str]:
 def refuse_other_schema(database: Database, *, upgrading: bool = False) -> None:
     """Refuse a database that is not there yet, or that no longer serves code this old."""
     level = _level(database)
-    if level is None or (level.schema_level < SCHEMA_LEVEL and not upgrading):
-        state = (
-            "has no schema yet" if level is None else f"has schema {level.schema_level}, this code needs {SCHEMA_LEVEL}"
-        )
-        raise Refused("SCHEMA_OLD", state, where=f"database {database.shown_url}", remedy="run: patra db upgrade")
+    if level is None:
+        raise no_schema(database.shown_url)
+    if level.schema_level < SCHEMA_LEVEL and not upgrading:
+        raise _schema_old(database.shown_url, f"has schema {level.schema_level}, this code needs {SCHEMA_LEVEL}")
     if level.oldest_code_level > SCHEMA_LEVEL:
         raise Refused(
             "CODE_OLD",
@@ -72,6 +80,15 @@ def refuse_other_schema(database: Database, *, upgrading: bool = False) -> None:
             where=f"database {database.shown_url}",
             remedy="upgrade patra-ingest",
         )
+
+
+def no_schema(shown_url: str) -> Refused:
+    """The refusal of a database that nobody has set up."""
+    return _schema_old(shown_url, "has no schema yet")
+
+
+def _schema_old(shown_url: str, state: str) -> Refused:
+    return Refused("SCHEMA_OLD", state, where=f"database {shown_url}", remedy="run: patra db upgrade")
 
 
 def purpose(database: Database) -> str | None:

@@ -136,7 +136,7 @@ def _changes(table: sa.Table, given: Any, take: Sequence[str], add: Sequence[str
 
 @contextmanager
 def one_at_a_time(connection: sa.Connection) -> Iterator[None]:
-    """Let no other connection upgrade or apply meanwhile; SQLite's writers are alone anyway."""
+    """Let nobody else upgrade until the block has committed; SQLite's writers are alone anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
     if connection.dialect.name != "mysql":

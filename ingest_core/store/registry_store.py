@@ -9,8 +9,8 @@ from ingest_core.model.canonical import canonical_json
 from ingest_core.model.errors import BadInput
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.database import Database
-from ingest_core.store.dialect import one_at_a_time
-from ingest_core.store.tables import SOURCE_TABLES
+from ingest_core.store.dialect import locked
+from ingest_core.store.tables import SOURCE_TABLES, ing_schema_info
 
 Change = dict[str, Any]
 
@@ -39,10 +39,8 @@ class SqlRegistryStore:
         return self._database.transact(lambda connection: self._apply(connection, sources))
 
     def _apply(self, connection: sa.Connection, sources: list[Rows]) -> list[Change]:
-        with one_at_a_time(connection):
-            return self._apply_alone(connection, sources)
-
-    def _apply_alone(self, connection: sa.Connection, sources: list[Rows]) -> list[Change]:
+        # One apply at a time: two that compare at once would both insert.
+        connection.execute(locked(sa.select(ing_schema_info.c.id)))
         now = self._database.now(connection)
         differences = [one for rows in sources for one in _differences(connection, rows)]
         for one in differences:

@@ -60,7 +60,7 @@ def upgrade_schema(database: Database) -> tuple[str | None, str]:
     if before is not None:
         refuse_other_schema(database, upgrading=True)
     config = _config()
-    with database.write() as connection, one_at_a_time(connection):
+    with database.read() as holder, one_at_a_time(holder), database.write() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
     return before, head_revision()

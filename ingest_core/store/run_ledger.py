@@ -70,7 +70,7 @@ class SqlRunLedger:
             connection.execute(
                 sa.update(ing_task)
                 .where(ing_task.c.id == task.lease.task_id)
-                .values(started_at=sa.func.coalesce(ing_task.c.started_at, now))
+                .values(started_at=sa.func.coalesce(ing_task.c.started_at, self._database.now_sql()))
             )
             key = result.inserted_primary_key
             assert key is not None

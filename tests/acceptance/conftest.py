@@ -1,0 +1,49 @@
+"""A provider to harvest, and `patra` to harvest it with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deployments.sandbox.remote import Sandbox
+from deployments.sandbox.server import running
+from deployments.sandbox.settings import Settings
+from tests.conftest import DatabaseFactory
+from tests.support.patra import Patra
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """A simulated Crossref with the demo's corpus."""
+    with running(Settings()) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def quiet_sandbox(sandbox: Sandbox) -> Iterator[Sandbox]:
+    """The same, with no faults, an empty log and its usual ways."""
+    _settle(sandbox)
+    yield sandbox
+    _settle(sandbox)
+
+
+def _settle(sandbox: Sandbox) -> None:
+    sandbox.script()
+    sandbox.move_clock(None)
+    sandbox.configure(scroll="server", scroll_ttl_seconds=300.0, rate_limit_per_second=None)
+    sandbox.clear_requests()
+
+
+@pytest.fixture
+def patra(
+    dialect: str,
+    database_factory: DatabaseFactory,
+    quiet_sandbox: Sandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Patra:
+    """`patra` on a new database of this dialect, with the quick Crossref registered."""
+    patra = Patra(database_factory.fresh(dialect), quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
+    patra("db", "upgrade")
+    patra.apply_crossref()
+    return patra

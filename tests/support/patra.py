@@ -1,0 +1,94 @@
+"""`patra` as a test uses it: in this process, or as a process of its own."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+import yaml
+
+from flows.cli.main import run
+from ingest_core.model.instant import parse_instant
+from ingest_core.shipped import shipped_sources
+from ingest_core.store.database import Database
+from ingest_core.store.tables import metadata
+
+Row = dict[str, Any]
+
+QUICK = {"rate_limit": {"requests_per_second": 2000, "burst": 100}, "retry": {"initial": "PT0.05S", "max": "PT0.2S"}}
+"""A provider on loopback need not be spared."""
+
+
+class Patra:
+    """Runs commands against one database and one upstream."""
+
+    def __init__(self, database_url: str, upstream: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.database_url = database_url
+        self._folder = folder
+        self.environment = {
+            "PATRA_DATABASE_URL": database_url,
+            "PATRA_UPSTREAM_CROSSREF": upstream,
+            "PATRA_HOME": str(folder / "home"),
+            "PATRA_LEASE_TTL_SECONDS": "2",
+        }
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+
+    def __call__(self, *arguments: str, exit_code: int = 0) -> Any:
+        """The JSON a command prints; its exit code is as said."""
+        printed, complaint = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
+            code = run([*arguments, "--json"])
+        assert code == exit_code, f"{arguments} -> {code}: {printed.getvalue()} {complaint.getvalue()}"
+        return json.loads(printed.getvalue())
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """The command as a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "flows.cli", *arguments, "--json"],
+            env={**os.environ, **self.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def apply_crossref(self, **blocks: Row) -> None:
+        """Register Crossref as shipped, quick, with these blocks' settings on top."""
+        document = yaml.safe_load(shipped_sources()["crossref.yaml"])
+        for name, settings in {**QUICK, **blocks}.items():
+            document[name] = {**document[name], **settings}
+        file = self._folder / "crossref.yaml"
+        file.write_text(yaml.safe_dump(document), encoding="utf-8")
+        self("registry", "apply", str(file))
+
+    def rows(self, table: str, *columns: str, where: str = "1=1") -> list[Row]:
+        """Rows of a table, in order of id."""
+        database = Database(self.database_url)
+        try:
+            with database.read() as connection:
+                known = metadata.tables[table]
+                wanted = [known.c[name] for name in columns] or [known]
+                query = sa.select(*wanted).where(sa.text(where)).order_by(known.c.id)
+                return [dict(row) for row in connection.execute(query).mappings()]
+        finally:
+            database.close()
+
+    def items(self) -> dict[str, Any]:
+        """The stored version of every record."""
+        return {row["provider_id"]: row["source_updated_at"] for row in self.rows("ing_item")}
+
+    def assert_truth(self, truth: list[Row]) -> None:
+        """Everything usable is stored in the provider's version, everything else is in quarantine."""
+        items = self.items()
+        usable = {row["id"]: parse_instant(row["updated_at"]) for row in truth if row["usable"]}
+        assert {name: items.get(name) for name in usable} == usable
+        unusable = {row["id"] for row in truth if not row["usable"]}
+        set_aside = {row["provider_id"] for row in self.rows("ing_quarantine")}
+        assert unusable <= set_aside
+        assert not set_aside & set(usable)

@@ -1,0 +1,117 @@
+"""kill -9 in the middle of a harvest: the same rows in the end, and hardly a page twice."""
+
+import time
+from collections import Counter
+
+import pytest
+
+from deployments.sandbox.remote import Sandbox
+from tests.support.patra import Patra, Row
+
+START, END = "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"
+IN_FLIGHT = 2
+"""The page asked for, and the one fetched ahead."""
+
+
+def _kill_in_the_middle(patra: Patra, sandbox: Sandbox, after_requests: int) -> None:
+    sandbox.script({"kind": "latency", "seconds": 0.05, "times": None})
+    worker = patra.start("execute")
+    deadline = time.monotonic() + 60
+    while len(sandbox.requests("crossref")) < after_requests:
+        assert worker.poll() is None, worker.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    worker.kill()
+    worker.communicate()
+    time.sleep(0.3)  # what it had asked for is logged when it is answered
+    sandbox.script()
+
+
+def _committed_pages(patra: Patra) -> set[tuple[int, int]]:
+    rows = patra.rows("ing_task_run_batch", "run_id", "batch_no", where="status_code = 'SUCCEEDED'")
+    return {(row["run_id"], row["batch_no"]) for row in rows}
+
+
+def _assert_as_if_nothing_happened(patra: Patra, sandbox: Sandbox) -> None:
+    truth = sandbox.truth(from_=START, to=END)
+    patra.assert_truth(truth)
+    ids = [row["provider_id"] for row in patra.rows("ing_item")]
+    assert len(ids) == len(set(ids))
+    assert {row["status_code"] for row in patra.rows("ing_task")} == {"SUCCEEDED"}
+    assert [row["status_code"] for row in patra.rows("ing_plan")] == ["SUCCEEDED"]
+    coverage = patra.rows("ing_cursor_event", where="event_type = 'COVERAGE'")
+    assert len(coverage) == len(patra.rows("ing_task")) == 6
+    (cursor,) = patra("cursor", "list")
+    assert cursor["value"] == "2026-01-02T12:00:00.000000Z"
+    open_rows = [row for row in patra.rows("ing_task_run_batch") if row["status_code"] == "RUNNING"]
+    assert open_rows == []
+
+
+@pytest.mark.parametrize("after_requests", [3, 10])
+def test_a_scroll_begins_its_slice_again_and_no_other(
+    patra: Patra, quiet_sandbox: Sandbox, after_requests: int
+) -> None:
+    patra.apply_crossref(pagination={"page_size": 25})
+    patra("plan", "crossref", "--from", START, "--to", END)
+    _kill_in_the_middle(patra, quiet_sandbox, after_requests)
+    before = len(quiet_sandbox.requests("crossref"))
+    done = patra("execute", "--until-idle")
+    assert done["tasks"]["failed"] == 0
+    _assert_as_if_nothing_happened(patra, quiet_sandbox)
+    log = quiet_sandbox.requests("crossref")
+    first, second = log[:before], log[before:]
+    finished = {request["query"]["filter"] for request in first} - {first[-1]["query"]["filter"]}
+    assert not finished & {request["query"]["filter"] for request in second}
+    assert second[0]["query"]["cursor"] == "*"
+    _assert_no_page_of_a_scroll_twice(log)
+
+
+def _assert_no_page_of_a_scroll_twice(log: list[Row]) -> None:
+    pages = Counter((request["scroll"], request["page"]) for request in log)
+    assert max(pages.values()) == 1
+
+
+@pytest.mark.parametrize("after_requests", [3, 10])
+def test_a_plain_token_goes_on_where_the_last_page_was_committed(
+    patra: Patra, quiet_sandbox: Sandbox, after_requests: int
+) -> None:
+    quiet_sandbox.configure(scroll="token")
+    patra.apply_crossref(pagination={"page_size": 25, "position": "CLIENT"})
+    patra("plan", "crossref", "--from", START, "--to", END)
+    _kill_in_the_middle(patra, quiet_sandbox, after_requests)
+    committed = {f"ing-{run}-{batch}" for run, batch in _committed_pages(patra)}
+    before = len(quiet_sandbox.requests("crossref"))
+    patra("execute", "--until-idle")
+    _assert_as_if_nothing_happened(patra, quiet_sandbox)
+    log = quiet_sandbox.requests("crossref")
+
+    def page(request: Row) -> tuple[str, int]:
+        return (request["query"]["filter"], request["page"])
+
+    kept = {page(request) for request in log[:before] if request["correlation"] in committed}
+    again = [page(request) for request in log[before:]]
+    assert not kept & set(again)
+    repeated = Counter(page(request) for request in log)
+    assert sum(number - 1 for number in repeated.values()) <= IN_FLIGHT
+
+
+def test_a_worker_that_lost_its_lease_commits_nothing(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra.apply_crossref(pagination={"page_size": 25}, http={"read_timeout": "PT30S"})
+    patra("plan", "crossref", "--from", START, "--to", "2026-01-01T06:00:00Z")
+    quiet_sandbox.script({"kind": "latency", "seconds": 6, "after": 2})
+    worker = patra.start("execute")
+    deadline = time.monotonic() + 30
+    while len(quiet_sandbox.requests("crossref")) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    worker.send_signal(19)  # SIGSTOP: it lives, but renews nothing
+    time.sleep(2.5)
+    done = patra("execute", "--until-idle")
+    assert done["tasks"]["succeeded"] == 1
+    items = patra.rows("ing_item")
+    worker.send_signal(18)  # SIGCONT: back from the dead
+    worker.communicate(timeout=60)
+    assert patra.rows("ing_item") == items
+    runs = patra.rows("ing_task_run", "attempt_no", "status_code")
+    assert [(run["attempt_no"], run["status_code"]) for run in runs] == [(1, "FAILED"), (2, "SUCCEEDED")]
+    patra.assert_truth(quiet_sandbox.truth(from_=START, to="2026-01-01T06:00:00Z"))

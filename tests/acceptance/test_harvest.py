@@ -52,7 +52,9 @@ def test_planning_twice_with_one_trigger_key_creates_nothing_the_second_time(pat
     second = patra("plan", "crossref", *PERIOD, "--trigger-key", "monday")
     assert (first["tasks_created"], first["tasks_existing"]) == (40, 0)
     assert (second["plan_id"], second["tasks_created"], second["tasks_existing"]) == (first["plan_id"], 0, 40)
-    assert [len(patra.rows(table)) for table in ("ing_schedule_instance", "ing_plan", "ing_plan_slice", "ing_task")] == [
+    assert [
+        len(patra.rows(table)) for table in ("ing_schedule_instance", "ing_plan", "ing_plan_slice", "ing_task")
+    ] == [
         1,
         1,
         40,

@@ -25,11 +25,30 @@ QUICK = {"rate_limit": {"requests_per_second": 2000, "burst": 100}, "retry": {"i
 """A provider on loopback need not be spared."""
 
 
+class StoredRows:
+    """Looks into a database."""
+
+    def __init__(self, database_url: str) -> None:
+        self._database_url = database_url
+
+    def rows(self, table: str, *columns: str, where: str = "1=1") -> list[Row]:
+        """Rows of a table, in order of id."""
+        database = Database(self._database_url)
+        try:
+            with database.read() as connection:
+                known = metadata.tables[table]
+                wanted = [known.c[name] for name in columns] or [known]
+                query = sa.select(*wanted).where(sa.text(where)).order_by(known.c.id)
+                return [dict(row) for row in connection.execute(query).mappings()]
+        finally:
+            database.close()
+
+
 class Patra:
     """Runs commands against one database and one upstream."""
 
     def __init__(self, database_url: str, upstream: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.database_url = database_url
+        self.stored = StoredRows(database_url)
         self._folder = folder
         self.environment = {
             "PATRA_DATABASE_URL": database_url,
@@ -69,15 +88,7 @@ class Patra:
 
     def rows(self, table: str, *columns: str, where: str = "1=1") -> list[Row]:
         """Rows of a table, in order of id."""
-        database = Database(self.database_url)
-        try:
-            with database.read() as connection:
-                known = metadata.tables[table]
-                wanted = [known.c[name] for name in columns] or [known]
-                query = sa.select(*wanted).where(sa.text(where)).order_by(known.c.id)
-                return [dict(row) for row in connection.execute(query).mappings()]
-        finally:
-            database.close()
+        return self.stored.rows(table, *columns, where=where)
 
     def items(self) -> dict[str, Any]:
         """The stored version of every record."""

@@ -1,0 +1,35 @@
+"""Every command explains itself."""
+
+import contextlib
+import io
+
+import pytest
+
+from flows.cli.main import run
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        ("demo",),
+        ("db", "upgrade"),
+        ("registry", "apply"),
+        ("registry", "show"),
+        ("registry", "list"),
+        ("plan",),
+        ("execute",),
+        ("status",),
+        ("cursor", "list"),
+        ("quarantine", "list"),
+    ],
+)
+def test_every_command_helps_with_an_example(command: tuple[str, ...]) -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert run([*command, "--help"]) == 0
+    shown = printed.getvalue()
+    assert "Usage: patra" in shown
+    if command:
+        assert "Example: " in shown
+        assert "--json" in shown

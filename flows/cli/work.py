@@ -11,7 +11,7 @@ from ingest_core.bootstrap import App, open_app
 from ingest_core.execution.execute import ExecuteReport
 from ingest_core.execution.run_task import RunSummary
 from ingest_core.model.codes import Operation, SchedulerCode
-from ingest_core.model.errors import ExitCode
+from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.work import Task
 from ingest_core.planning.request import PlanRequest, Trigger
@@ -96,7 +96,12 @@ def execute(
     with open_app() as app:
         if source:
             app.registry.rows(source)
-        report = _execute(app, source, max_tasks, until_idle=until_idle, show=not as_json and on_terminal())
+        try:
+            report = _execute(app, source, max_tasks, until_idle=until_idle, show=not as_json and on_terminal())
+        except KeyboardInterrupt:
+            raise PatraError(
+                "INTERRUPTED", "interrupted; the task in work is queued again", where="execute", remedy="execute again"
+            ) from None
     if as_json:
         print_json(report.json())
     else:
@@ -168,16 +173,22 @@ def cursor_list(*, as_json: AsJson = False) -> None:
     print_table("cursors", columns, ([entry[column] for column in columns] for entry in entries))
 
 
-def quarantine_list(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
+def quarantine_list(
+    source: OptionalSource = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 1000,
+    *,
+    as_json: AsJson = False,
+) -> None:
     """List records that could not be used, and why."""
     with open_app() as app:
         if source:
             app.registry.rows(source)
-        entries = app.readside.quarantine(source)
+        entries = app.readside.quarantine(source, limit)
     if as_json:
         print_json(entries)
         return
     columns = ("id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state")
     print_table("quarantine", columns, ([entry[column] for column in columns] for entry in entries))
     if entries:
-        console.print(f"{len(entries)} records")
+        more = "; there may be more, see --limit" if len(entries) == limit else ""
+        console.print(f"{len(entries)} records{more}")

@@ -17,6 +17,9 @@ from ingest_core.model.spec import RateSpec, SpecSnapshot
 MAX_GATE_WAIT = timedelta(seconds=90)
 """Longer waits are the queue's, not a worker's."""
 
+UNTOLD_COOL_DOWN = timedelta(seconds=1)
+"""How long nobody asks after a 429 that does not say."""
+
 
 @dataclass
 class FetchTally:
@@ -114,6 +117,7 @@ class Fetcher:
             return
         if error.status == TOO_MANY_REQUESTS:
             self.tally.too_many += 1
-        if error.retry_after:
+            self.gate.cool_down(self.rate_key, error.retry_after or UNTOLD_COOL_DOWN)
+        elif error.retry_after:
             self.gate.cool_down(self.rate_key, error.retry_after)
         raise error

@@ -1,5 +1,7 @@
 """Working one leased task to its end: the next page is fetched while the last is written."""
 
+import contextlib
+import logging
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field, replace
@@ -17,9 +19,11 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason, TaskStatus
-from ingest_core.model.errors import LeaseLost, PagingLoop, PatraError
+from ingest_core.model.errors import LeaseLost, PatraError, Unreachable
 from ingest_core.model.record import Counts, PageOutcome, Rejected
 from ingest_core.model.work import Checkpoint, FlowRun, Task
+
+log = logging.getLogger(__name__)
 
 MAX_RESTARTS = 5
 MAX_ATTEMPTS = 8
@@ -109,9 +113,17 @@ class TaskRunner:
             self._ledger.finish(run, outcome)
         except LeaseLost as lost:
             return RunSummary(task.lease.task_id, None, error=str(lost))
+        except KeyboardInterrupt:
+            self._give_back(task)
+            raise
         if outcome.task_status == TaskStatus.SUCCEEDED:
             self._cursors.advance(task.namespace)
         return summary
+
+    def _give_back(self, task: Task) -> None:
+        """Interrupted by a person: somebody may go on at once."""
+        with contextlib.suppress(LeaseLost):
+            self._queue.release(task.lease)
 
     def _prepare(self, run: Run) -> _Walk:
         task = run.task
@@ -133,9 +145,11 @@ class TaskRunner:
             return _restart(walk, restart)
         except UpstreamError as error:
             return _upstream_failed(walk, error)
-        except (PagingLoop, SchemaDrift, PatraError) as error:
-            code = error.code if isinstance(error, PatraError) else type(error).__name__
-            return _failed(walk, {"level": ErrorLevel.L4.value, "code": code, "message": str(error)})
+        except (LeaseLost, Unreachable):
+            raise  # not this task's fault: whoever leases it next goes on
+        except Exception as error:
+            log.exception("run %s of task %s failed", walk.run.run_id, walk.task.lease.task_id)
+            return _failed(walk, _error_json(error))
 
     def _walk_pages(self, walk: _Walk) -> None:
         pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fetch")
@@ -258,13 +272,19 @@ def _restart(walk: _Walk, restart: _SliceRestart) -> tuple[RunOutcome, RunSummar
 
 def _upstream_failed(walk: _Walk, error: UpstreamError) -> tuple[RunOutcome, RunSummary]:
     """A passing fault gives the task back for later; anything else ends it."""
-    final = error.level != ErrorLevel.L1 or (walk.run.attempt_no >= MAX_ATTEMPTS and not error.unreachable)
-    if final:
+    progressed = walk.batches > 0 and walk.task.spec.pagination.position == PagePosition.CLIENT
+    in_vain = walk.run.attempt_no >= MAX_ATTEMPTS and not (error.unreachable or progressed)
+    if error.level != ErrorLevel.L1 or in_vain:
         return _failed(walk, error.json())
-    wait = min(FIRST_RETRY * 2 ** (walk.run.attempt_no - 1), LONGEST_RETRY)
+    wait = min(FIRST_RETRY * 2 ** min(walk.run.attempt_no - 1, MAX_ATTEMPTS), LONGEST_RETRY)
     wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
     outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error.json(), retry_in=wait)
     return outcome, _summary(walk, TaskStatus.QUEUED, error.json(), unreachable=error.unreachable)
+
+
+def _error_json(error: Exception) -> dict[str, Any]:
+    code = error.code if isinstance(error, PatraError) else type(error).__name__
+    return {"level": ErrorLevel.L4.value, "code": code, "message": str(error) or type(error).__name__}
 
 
 def _failed(walk: _Walk, error: dict[str, Any]) -> tuple[RunOutcome, RunSummary]:

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from ingest_core.model.codes import ErrorLevel
 
 TOO_MANY_REQUESTS = 429
-MAX_RETRY_AFTER = timedelta(hours=1)
+MAX_RETRY_AFTER = timedelta(days=7)
 _FATAL = {401, 403}
 _OK = range(200, 300)
 

@@ -163,6 +163,7 @@ class SqlPlanTransaction:
         """Plan, slices, tasks and, for a first plan, the anchor."""
         now = self._database.now(self._connection)
         plan_id = self._insert_head(head, now)
+        self._note_query(head, now)
         if anchor:
             self._anchor(head, plan_id, now)
         self._ensure_control(head.namespace.partition, now)
@@ -194,6 +195,11 @@ class SqlPlanTransaction:
             **partition_values(head.namespace.partition),
         }
         return _inserted_id(self._connection.execute(sa.insert(ing_plan).values(values)))
+
+    def _note_query(self, head: PlanHead, now: datetime) -> None:
+        table = ing_schedule_instance
+        query = {"expr_proto_hash": head.expr_proto_hash, "expr_proto_snapshot": head.expression, "updated_at": now}
+        self._connection.execute(sa.update(table).where(table.c.id == head.instance_id).values(query))
 
     def _anchor(self, head: PlanHead, plan_id: int, now: datetime) -> None:
         """The one write of the planner to cursors: where this namespace begins."""

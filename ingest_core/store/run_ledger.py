@@ -17,7 +17,7 @@ from ingest_core.store.columns import partition_values
 from ingest_core.store.cursor_store import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.item_writer import ItemWriter
-from ingest_core.store.settle import close_runs, settle_task
+from ingest_core.store.settle import close_batches, close_runs, settle_task
 from ingest_core.store.tables import ing_task, ing_task_run, ing_task_run_batch
 from ingest_core.store.task_queue import fenced_update
 
@@ -198,6 +198,8 @@ class SqlRunLedger:
         if outcome.checkpoint is not None:
             values["checkpoint"] = checkpoint_json(outcome.checkpoint)
         connection.execute(sa.update(ing_task).where(ing_task.c.id == task.lease.task_id).values(values))
+        if outcome.error:
+            close_batches(connection, task.lease.task_id, outcome.error, now)
         connection.execute(
             sa.update(ing_task_run)
             .where(ing_task_run.c.id == run.run_id)

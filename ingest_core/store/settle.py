@@ -9,14 +9,20 @@ from ingest_core.model.codes import LIVE_TASKS, BatchStatus, PlanStatus, RunStat
 from ingest_core.store.tables import ing_plan, ing_plan_slice, ing_task, ing_task_run, ing_task_run_batch
 
 
-def close_runs(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
-    """Close whatever attempts and pages of a task were left open."""
-    run, batch = ing_task_run, ing_task_run_batch
+def close_batches(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
+    """Close whatever pages of a task were left open."""
+    batch = ing_task_run_batch
     connection.execute(
         sa.update(batch)
         .where(batch.c.task_id == task_id, batch.c.status_code == BatchStatus.RUNNING.value)
         .values(status_code=BatchStatus.FAILED.value, error=error, updated_at=now)
     )
+
+
+def close_runs(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
+    """Close whatever attempts and pages of a task were left open."""
+    close_batches(connection, task_id, error, now)
+    run = ing_task_run
     connection.execute(
         sa.update(run)
         .where(run.c.task_id == task_id, run.c.status_code == RunStatus.RUNNING.value)

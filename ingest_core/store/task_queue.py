@@ -20,6 +20,8 @@ from ingest_core.store.tables import ing_partition_control, ing_plan, ing_plan_s
 MAX_EXPIRIES = 5
 """So often may a task's lease expire without a committed page."""
 
+_RELEASED = {"code": "RELEASED", "message": "the worker was interrupted and gave the task back"}
+
 
 def fenced_update(database: Database, connection: sa.Connection, lease: Lease, **values: Any) -> None:
     """The first statement of every writing transaction of a run: it must hit the task, and renews its lease."""
@@ -84,6 +86,17 @@ class SqlTaskQueue:
 
         return self._database.transact(work)
 
+    def release(self, lease: Lease) -> None:
+        """Give the task back unfinished; LeaseLost when it is another's."""
+
+        def work(connection: sa.Connection) -> None:
+            fenced_update(self._database, connection, lease)
+            given_back = {"status_code": TaskStatus.QUEUED.value, "lease_owner": None, "leased_until": None}
+            connection.execute(sa.update(ing_task).where(ing_task.c.id == lease.task_id).values(given_back))
+            close_runs(connection, lease.task_id, _RELEASED, self._database.now(connection))
+
+        self._database.transact(work)
+
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""
         self._database.transact(lambda connection: fenced_update(self._database, connection, lease))
@@ -129,16 +142,18 @@ class SqlTaskQueue:
 
     def waiting(self, source: str | None = None) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
-        leased = ing_task.c.status_code.in_([status.value for status in LEASED_TASKS])
-        queued = ing_task.c.status_code == TaskStatus.QUEUED.value
-        mine = [ing_task.c.provenance_code == source] if source else []
+        leased = [status.value for status in LEASED_TASKS]
         with self._database.read() as connection:
             now = self._database.now(connection)
-            moments = [
-                connection.execute(sa.select(sa.func.min(ing_task.c.leased_until)).where(leased, *mine)).scalar(),
-                connection.execute(sa.select(sa.func.min(ing_task.c.scheduled_at)).where(queued, *mine)).scalar(),
+            due = [
+                moment
+                for partition in _active_partitions(connection, source)
+                for moment in (
+                    _earliest(connection, partition, ing_task.c.leased_until, leased),
+                    _earliest(connection, partition, ing_task.c.scheduled_at, [TaskStatus.QUEUED.value]),
+                )
+                if moment is not None
             ]
-        due = [moment for moment in moments if moment is not None]
         return max(min(due) - now, timedelta(0)) if due else None
 
 
@@ -150,6 +165,13 @@ def _active_partitions(connection: sa.Connection, source: str | None) -> list[Pa
     if source:
         query = query.where(table.c.provenance_code == source)
     return [Partition(code, endpoint, Operation(operation)) for code, endpoint, operation in connection.execute(query)]
+
+
+def _earliest(
+    connection: sa.Connection, partition: Partition, column: sa.Column[datetime], states: list[str]
+) -> datetime | None:
+    mine = [ing_task.c[name] == value for name, value in partition_values(partition).items()]
+    return connection.execute(sa.select(sa.func.min(column)).where(ing_task.c.status_code.in_(states), *mine)).scalar()
 
 
 def _head(partition: Partition, now: datetime) -> sa.Select[Any]:

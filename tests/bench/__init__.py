@@ -1,0 +1,1 @@
+"""Benchmarks: compared within one run, never timed tests."""

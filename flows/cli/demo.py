@@ -6,6 +6,7 @@ import typer
 
 from flows.cli.screen import AsJson, console, errors, print_json, print_table
 from ingest_core.model.errors import ExitCode
+from ingest_core.model.instant import parse_instant
 
 
 def register(app: typer.Typer) -> None:
@@ -66,4 +67,6 @@ def _cell(entry: dict[str, Any], path: str) -> Any:
     value: Any = entry
     for part in path.split("."):
         value = value[part]
-    return "-" if value is None else value
+    if value is None:
+        return "-"
+    return f"{parse_instant(value):%Y-%m-%d %H:%M} UTC" if path.startswith(("window", "watermark")) else value

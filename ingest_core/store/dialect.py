@@ -1,5 +1,6 @@
 """The one module where databases differ."""
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import URL, Engine, make_url
@@ -54,11 +56,21 @@ def _bad_url(why: str) -> BadInput:
     )
 
 
+def _dump_json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a number beyond 64 bits
+        return json.dumps(value, ensure_ascii=False)
+
+
+_JSON: dict[str, Any] = {"json_serializer": _dump_json, "json_deserializer": orjson.loads}
+
+
 def create_engine(url: URL, pool_size: int = 5) -> Engine:
     """An engine whose sessions are UTC, READ COMMITTED and strict."""
     try:
         if url.get_backend_name() == "sqlite":
-            engine = sa.create_engine(url, connect_args={"timeout": 30, "check_same_thread": False})
+            engine = sa.create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, **_JSON)
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
@@ -68,6 +80,7 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
             pool_size=pool_size,
             pool_pre_ping=True,
             connect_args={"connect_timeout": 5},
+            **_JSON,
         )
     except (ArgumentError, NoSuchModuleError) as error:
         raise _bad_url(str(error)) from error

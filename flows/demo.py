@@ -161,7 +161,7 @@ def _harvest(
         raise DemoFailed("DEMO_FAILED", str(error), where=f"harvest {number}") from error
     after = _watermark(app)
     return {
-        "title": f"harvest {number}",
+        "title": f"harvest {number}" if before is None or number > 1 else "harvest, going on",
         "now": format_instant(now),
         "window": plan["window"],
         "slices": plan["slices"],

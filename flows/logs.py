@@ -34,3 +34,4 @@ def configure_logging(settings: Settings) -> None:
     if settings.log_level != "DEBUG":
         for chatty in ("httpx", "httpcore", "alembic"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
+        logging.getLogger("stamina").setLevel(logging.ERROR)  # the fetcher says it better

@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from flows.cli import demo, registry, work
-from flows.cli.screen import print_error
+from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
+from ingest_core import __version__
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.settings import load_settings
 
@@ -19,6 +21,30 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(*, wanted: bool) -> None:
+    if wanted:
+        console.print(f"patra-ingest {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version and exit.",
+            is_eager=True,
+            callback=lambda value: _show_version(wanted=value),
+        ),
+    ] = False,
+) -> None:
+    """Patra Ingest: harvest literature APIs into a database, driven by configuration."""
+
+
 demo.register(app)
 registry.register(app)
 work.register(app)
@@ -46,7 +72,8 @@ def run(arguments: Sequence[str]) -> int:
         usage = _usage_error(error)
         if usage is None:
             raise
-        print_error(usage, as_json=as_json)
+        if usage.message or as_json:  # without arguments, help has been printed
+            print_error(usage, as_json=as_json)
         return int(usage.exit_code)
     return int(result or 0)
 

@@ -27,8 +27,10 @@ def db_upgrade(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(result)
         return
-    same = result["from"] == result["to"]
-    console.print(f"schema {result['to']}: nothing to do" if same else f"schema {result['from']} -> {result['to']}")
+    if result["from"] == result["to"]:
+        console.print(f"schema {result['to']}: nothing to do")
+    else:
+        console.print(f"schema {result['from'] or 'none'} -> {result['to']}")
     if result["sources_applied"]:
         console.print(f"sources applied: {', '.join(result['sources_applied'])}")
 

@@ -130,6 +130,7 @@ def _execute(app: App, source: str | None, max_tasks: int | None, *, until_idle:
 def _show_execution(report: ExecuteReport) -> None:
     rows = [
         ("tasks", f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed"),
+        ("queued again", report.requeued),
         ("pages", report.batches),
         ("requests", report.requests),
         *report.counts.json().items(),

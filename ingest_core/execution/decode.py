@@ -9,6 +9,7 @@ import msgspec
 import orjson
 
 from ingest_core.execution.paths import compile_path, plain_steps
+from ingest_core.model.redaction import redact
 from ingest_core.model.spec import SpecSnapshot
 
 
@@ -77,7 +78,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def _start_of(body: bytes, limit: int = 120) -> str:
-    return repr(" ".join(body[: limit * 2].decode("utf-8", "replace").split())[:limit])
+    return repr(redact(" ".join(body[: limit * 2].decode("utf-8", "replace").split())[:limit]))
 
 
 def _raw_items(body: bytes, items_path: str, items: list[Any]) -> list[str]:

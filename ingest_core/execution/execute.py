@@ -27,6 +27,7 @@ class ExecuteReport:
     succeeded: int = 0
     partial: int = 0
     failed: int = 0
+    requeued: int = 0
     attempts: int = 0
     batches: int = 0
     requests: int = 0
@@ -42,6 +43,7 @@ class ExecuteReport:
         self.succeeded += summary.status == TaskStatus.SUCCEEDED
         self.partial += summary.status == TaskStatus.PARTIAL
         self.failed += summary.status == TaskStatus.FAILED
+        self.requeued += summary.status == TaskStatus.QUEUED
         if summary.error:
             self.errors.append(f"task {summary.task_id}: {summary.error}")
 
@@ -49,6 +51,7 @@ class ExecuteReport:
         """The report under its interface's names."""
         return {
             "tasks": {"succeeded": self.succeeded, "partial": self.partial, "failed": self.failed},
+            "requeued": self.requeued,
             "batches": self.batches,
             "requests": self.requests,
             "records": self.counts.json(),

@@ -1,5 +1,6 @@
 """Getting one page: through the gate, again where that is safe."""
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import RateSpec, SpecSnapshot
+
+log = logging.getLogger(__name__)
 
 MAX_GATE_WAIT = timedelta(seconds=90)
 """Longer waits are the queue's, not a worker's."""
@@ -64,7 +67,10 @@ class Fetcher:
         def again(error: Exception) -> bool:
             if not isinstance(error, UpstreamError) or error.level != ErrorLevel.L1 or error.code == "RATE_WAIT":
                 return False
-            return repeatable or not error.moved
+            if error.moved and not repeatable:
+                return False
+            log.warning("%s: %s; asking again", self.spec.provenance_code, error)
+            return True
 
         for attempt in stamina.retry_context(
             on=again,

@@ -19,7 +19,12 @@ class Step:
 
     @property
     def ends(self) -> bool:
-        """Whether this was the last page."""
+        """Whether no page is asked for after this one."""
+        return self.token is None or self.limit
+
+    @property
+    def completes(self) -> bool:
+        """Whether the provider has no more."""
         return self.token is None
 
 
@@ -37,7 +42,7 @@ def next_step(pagination: PaginationSpec, page: DecodedPage, page_no: int, disti
     if page.has_more is None and short and page.total is not None and distinct >= page.total:
         return END
     if pagination.max_page is not None and page_no >= pagination.max_page:
-        return Step(None, limit=True)
+        return Step(page.next_token, limit=True)
     return Step(page.next_token)
 
 
@@ -48,10 +53,10 @@ def before_hash(pagination: PaginationSpec, token: str | None, batch_no: int) ->
 
 def resume_point(pagination: PaginationSpec, checkpoint: Checkpoint, now: datetime) -> Checkpoint:
     """Where an attempt begins: at the checkpoint, or anew where the place is gone."""
-    if not checkpoint.started:
+    if not checkpoint.started or checkpoint.ended:
         return checkpoint
     if pagination.position == PagePosition.SERVER or _expired(pagination, checkpoint, now):
-        return checkpoint.restarted(checkpoint.shortfall)
+        return checkpoint.anew()
     return checkpoint
 
 

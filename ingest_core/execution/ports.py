@@ -102,8 +102,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What came back, whole."""
+    """What came back, whole, and from where."""
 
+    url: str
     status: int
     headers: dict[str, str]
     body: bytes

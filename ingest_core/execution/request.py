@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from ingest_core.execution.ports import Request
 from ingest_core.model.codes import ParamLocation
-from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to
+from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, ceil_to, floor_to
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
 
@@ -13,8 +13,10 @@ def bounds_to_ask(window: Window, config: WindowSpec) -> tuple[datetime, datetim
     """The bounds in the request: a record too many is absorbed, one too few would be lost."""
     start = window.start - timedelta(seconds=config.overlap_seconds)
     unit = UNIT_LENGTH[config.unit]
+    if not config.upper_inclusive:
+        return start, ceil_to(window.end, unit)
     exact = config.stored_precision is not None and UNIT_LENGTH[config.stored_precision] >= unit
-    return start, floor_to(window.end - MILLISECOND, unit) if config.upper_inclusive and exact else window.end
+    return start, floor_to(window.end - MILLISECOND, unit) if exact else window.end
 
 
 def render_request(spec: SpecSnapshot, window: Window, token: str | None, correlation_id: str) -> Request:

@@ -1,7 +1,6 @@
 """Each record of a page goes one way: to the store, or to quarantine with a reason."""
 
 import hashlib
-import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +12,7 @@ from ingest_core.execution.instants import parse_source_time
 from ingest_core.execution.paths import compile_path
 from ingest_core.model.codes import IdNormalizer, QuarantineReason
 from ingest_core.model.record import Record, Rejected
+from ingest_core.model.redaction import redact
 from ingest_core.model.spec import SpecSnapshot
 
 MAX_ID_CHARS = 512
@@ -25,11 +25,6 @@ _NORMALIZE: dict[IdNormalizer, Callable[[str], str]] = {
     IdNormalizer.NONE: str.strip,
     IdNormalizer.DOI: lambda text: text.strip().lower(),
 }
-_PERSONAL = re.compile(
-    r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}"  # e-mail
-    r"|(?<![\d.])\d{17}[\dXx](?!\d)"  # identity number
-    r"|(?<!\d)\+?\d{1,3}[ -]\(?\d{2,4}\)?[ -]\d{3,4}[ -]?\d{3,4}(?!\d)"  # phone
-)
 
 
 class _Unusable(Exception):
@@ -147,9 +142,3 @@ def _reject(unusable: _Unusable, raw: str) -> Rejected:
         fragment_hash=hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest(),
         provider_id=unusable.provider_id,
     )
-
-
-def redact(text: str) -> str:
-    """The text with personal data masked and nothing a store would refuse."""
-    masked = _PERSONAL.sub("***", text).replace("\x00", "")
-    return masked.encode("utf-8", "replace").decode()

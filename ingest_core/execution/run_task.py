@@ -11,9 +11,9 @@ from typing import Any
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.fetch import FetchedPage, Fetcher, FetchTally
 from ingest_core.execution.paging import Step, before_hash, next_step, resume_point
-from ingest_core.execution.ports import Batch, Request, Run, RunLedger, RunOutcome, TaskQueue, Upstream
+from ingest_core.execution.ports import Batch, Request, Response, Run, RunLedger, RunOutcome, TaskQueue, Upstream
 from ingest_core.execution.request import render_request
-from ingest_core.execution.routing import ID_HASH_BYTES, Router, redact
+from ingest_core.execution.routing import ID_HASH_BYTES, Router
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
@@ -21,6 +21,7 @@ from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PatraError, Unreachable
 from ingest_core.model.record import Counts, PageOutcome, Rejected
+from ingest_core.model.redaction import redact
 from ingest_core.model.work import Checkpoint, FlowRun, Task
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,8 @@ LONGEST_RETRY = timedelta(minutes=15)
 DRIFT_SHARE = 0.2
 DRIFT_RECORDS = 10
 SAMPLE_CHARS = 500
-_TOKEN_REFUSED = {400, 404, 410, 500}
+_TOKEN_REFUSED = {400, 404, 410}
+_TOKEN_PERHAPS_REFUSED = 500
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,15 @@ class _Walk:
     @property
     def task(self) -> Task:
         return self.run.task
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A page that has been asked for."""
+
+    batch: Batch
+    request: Request
+    answer: "Future[FetchedPage]"
 
 
 class TaskRunner:
@@ -138,9 +149,12 @@ class TaskRunner:
         """Walk the pages; every way out is an outcome."""
         try:
             self._walk_pages(walk)
-            status = TaskStatus.PARTIAL if walk.limited else TaskStatus.SUCCEEDED
-            outcome = RunOutcome(status, _stats(walk), as_of=walk.checkpoint.as_of, observed_max=walk.observed_max)
-            return outcome, _summary(walk, status)
+            if walk.limited:
+                return _ended_partial(walk)
+            outcome = RunOutcome(
+                TaskStatus.SUCCEEDED, _stats(walk), as_of=walk.checkpoint.as_of, observed_max=walk.observed_max
+            )
+            return outcome, _summary(walk, TaskStatus.SUCCEEDED)
         except _SliceRestart as restart:
             return _restart(walk, restart)
         except UpstreamError as error:
@@ -152,26 +166,22 @@ class TaskRunner:
             return _failed(walk, _error_json(error))
 
     def _walk_pages(self, walk: _Walk) -> None:
+        if walk.checkpoint.ended:
+            return  # a crash came between the last page and the end of the task
         pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fetch")
         try:
             token = walk.checkpoint.token if walk.checkpoint.started else walk.task.spec.pagination.initial_token
-            batch, future = self._ask(walk, pool, walk.checkpoint.page_no + 1, 1, token)
-            while True:
-                fetched = self._answer(walk, batch, future)
-                page, step = self._receive(walk, batch, fetched)
-                upcoming = None
+            asked: _Asked | None = self._ask(walk, pool, walk.checkpoint.page_no + 1, 1, token)
+            while asked:
+                page, step = self._receive(walk, asked, self._answer(walk, asked))
+                batch, asked = asked.batch, None
                 if not step.ends:
-                    upcoming = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token)
+                    asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token)
                 self._commit(walk, batch, page, step)
-                if upcoming is None:
-                    break
-                batch, future = upcoming
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(
-        self, walk: _Walk, pool: ThreadPoolExecutor, page_no: int, batch_no: int, token: str | None
-    ) -> tuple[Batch, "Future[FetchedPage]"]:
+    def _ask(self, walk: _Walk, pool: ThreadPoolExecutor, page_no: int, batch_no: int, token: str | None) -> "_Asked":
         """Write the page down as asked for, then ask in the background."""
         spec = walk.task.spec
         digest = before_hash(spec.pagination, token, batch_no)
@@ -179,23 +189,23 @@ class TaskRunner:
         request = render_request(spec, walk.task.window, token, f"ing-{walk.run.run_id}-{batch_no}")
         opens = token == spec.pagination.initial_token
         repeatable = opens or spec.pagination.position == PagePosition.CLIENT
-        return batch, pool.submit(walk.fetcher.fetch, request, repeatable=repeatable)
+        return _Asked(batch, request, pool.submit(walk.fetcher.fetch, request, repeatable=repeatable))
 
-    def _answer(self, walk: _Walk, batch: Batch, future: "Future[FetchedPage]") -> FetchedPage:
+    def _answer(self, walk: _Walk, asked: "_Asked") -> FetchedPage:
         """Wait for the page, keeping the lease meanwhile."""
         while True:
             try:
-                return future.result(timeout=walk.task.lease.ttl_seconds / 3)
+                return asked.answer.result(timeout=walk.task.lease.ttl_seconds / 3)
             except FutureTimeout:
                 self._queue.renew(walk.task.lease)
             except UpstreamError as error:
-                self._ledger.fail_batch(walk.run, batch, error.json())
-                _raise_restart(walk, batch, error)
+                self._ledger.fail_batch(walk.run, asked.batch, error.json())
+                _raise_restart(walk, asked.batch, error)
                 raise
 
-    def _receive(self, walk: _Walk, batch: Batch, fetched: FetchedPage) -> tuple[PageOutcome, Step]:
+    def _receive(self, walk: _Walk, asked: "_Asked", fetched: FetchedPage) -> tuple[PageOutcome, Step]:
         """Route the page's records and see what comes next."""
-        task = walk.task
+        task, batch = walk.task, asked.batch
         records, rejected, hashes = walk.router.route(fetched.page, batch.asked_at)
         if len(rejected) >= DRIFT_RECORDS and len(rejected) > DRIFT_SHARE * len(fetched.page.items):
             message = f"{len(rejected)} of {len(fetched.page.items)} records are unusable ({rejected[0].reason})"
@@ -203,20 +213,19 @@ class TaskRunner:
             raise SchemaDrift(message)
         walk.seen.update(hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES))
         step = next_step(task.spec.pagination, fetched.page, batch.page_no, len(walk.seen))
-        notes = _complete_or_restart(walk, fetched) if step.ends and not step.limit else []
+        notes = _complete_or_restart(walk, fetched) if step.completes else []
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)
-        request = render_request(task.spec, task.window, None, f"ing-{walk.run.run_id}-{batch.batch_no}")
         page = PageOutcome(
             records=records,
             rejected=rejected,
             notes=notes,
             id_hashes=hashes,
-            request_digest=_request_digest(request),
+            request_digest=_request_digest(asked.request, fetched.response),
             response_digest=_response_digest(fetched),
             http_stats={"latencyMs": round(fetched.response.elapsed_seconds * 1000)},
             after_token=fetched.page.next_token,
-            has_next=not step.ends,
+            has_next=not step.completes,
         )
         return page, step
 
@@ -227,6 +236,7 @@ class TaskRunner:
             token=step.token,
             token_at=batch.asked_at,
             as_of=walk.checkpoint.as_of or batch.asked_at,
+            ended=step.completes,
         )
         walk.counts += self._ledger.commit_page(walk.run, batch, page, checkpoint)
         walk.checkpoint = checkpoint
@@ -238,7 +248,8 @@ def _raise_restart(walk: _Walk, batch: Batch, error: UpstreamError) -> None:
     """A place that is gone, or that may have moved on without us, is asked for anew from the slice's start."""
     if batch.page_no == 1:
         return
-    if error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1:
+    again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
+    if again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1):
         raise _SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
     if error.moved and walk.task.spec.pagination.position == PagePosition.SERVER:
         raise _SliceRestart(
@@ -260,9 +271,17 @@ def _complete_or_restart(walk: _Walk, fetched: FetchedPage) -> list[Rejected]:
     return [Rejected(QuarantineReason.SHORTFALL, task.spec.response.total_path or "$", fragment, hash_text(fragment))]
 
 
+def _ended_partial(walk: _Walk) -> tuple[RunOutcome, RunSummary]:
+    limit = walk.task.spec.pagination.max_page
+    message = f"stopped at max_page {limit}: the rest of the window is not read, and the watermark waits"
+    error = {"level": ErrorLevel.L2.value, "code": "MAX_PAGE", "message": message}
+    return RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error), _summary(walk, TaskStatus.PARTIAL, error)
+
+
 def _restart(walk: _Walk, restart: _SliceRestart) -> tuple[RunOutcome, RunSummary]:
     error = {"level": ErrorLevel.L1.value, "code": restart.code, "message": str(restart)}
-    checkpoint = walk.checkpoint.restarted(restart.shortfall or walk.checkpoint.shortfall)
+    shortfall = restart.shortfall or walk.checkpoint.shortfall
+    checkpoint = Checkpoint(restarts=walk.checkpoint.restarts + 1, shortfall=shortfall)
     if checkpoint.restarts > MAX_RESTARTS:
         error["message"] = f"restarted {MAX_RESTARTS} times in vain: {restart}"
         return _failed(walk, error)
@@ -325,10 +344,10 @@ def _stats(walk: _Walk) -> dict[str, Any]:
     }
 
 
-def _request_digest(request: Request) -> dict[str, Any]:
+def _request_digest(request: Request, response: Response) -> dict[str, Any]:
     return {
         "method": request.method,
-        "url": request.base_url + request.path,
+        "url": response.url,
         "query": [[name, value] for name, value in request.query],
         "headers": sorted(request.headers),
     }

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from ingest_core.model.codes import ErrorLevel
+from ingest_core.model.redaction import redact
 
 TOO_MANY_REQUESTS = 429
 MAX_RETRY_AFTER = timedelta(days=7)
@@ -67,4 +68,4 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
 
 def _excerpt(body: bytes, limit: int = 200) -> str:
     text = " ".join(body[: limit * 4].decode("utf-8", "replace").split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return redact(text if len(text) <= limit else text[: limit - 1] + "…")

@@ -70,6 +70,7 @@ class Checkpoint:
     token: str | None = None
     token_at: datetime | None = None
     as_of: datetime | None = None
+    ended: bool = False
     restarts: int = 0
     shortfall: int | None = None
 
@@ -78,9 +79,9 @@ class Checkpoint:
         """Whether a page has been committed since the slice (re)started."""
         return self.page_no > 0
 
-    def restarted(self, shortfall: int | None = None) -> "Checkpoint":
+    def anew(self) -> "Checkpoint":
         """The checkpoint of the same slice from its start."""
-        return Checkpoint(restarts=self.restarts + 1, shortfall=shortfall)
+        return Checkpoint(restarts=self.restarts, shortfall=self.shortfall)
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,8 @@ class Planner:
         spec = self.compile(request)
         proposal = self.propose(request, spec, now)
         decision, count = proposal.decision, len(proposal.slices)
-        plan = StoredPlan(
-            0, "", PlanStatus.DRAFT, decision.start, decision.end, count, count, {"reason": proposal.reason}
-        )
+        end = max(decision.start, decision.end)
+        plan = StoredPlan(0, "", PlanStatus.DRAFT, decision.start, end, count, count, {"reason": proposal.reason})
         return PlanReport(plan, spec.operation_code, created=True, warnings=decision.warnings, dry_run=True)
 
     def derive(

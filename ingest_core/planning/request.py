@@ -35,7 +35,7 @@ class PlanRequest:
                 "OPERATION_UNAVAILABLE",
                 f"operation {self.operation} cannot be planned yet",
                 where=f"source {self.source!r}",
-                remedy="plan a HARVEST",
+                remedy="this version plans HARVEST only",
             )
         if self.user_from and self.user_to and self.user_from >= self.user_to:
             raise BadInput(

@@ -58,7 +58,7 @@ def resolve_harvest(
     """The window a harvest may cover now, and every clip that made it so."""
     _refuse_below_anchor(request, cursor)
     sums = _Arithmetic()
-    sums.note("now", now, "the database's clock")
+    sums.note("now", now, "the moment of planning")
     end = _upper(sums, request, config, now)
     start = _lower(sums, request, cursor, config, now)
     if config.mode == WindowMode.CALENDAR and config.align_to:

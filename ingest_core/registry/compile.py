@@ -6,7 +6,6 @@ from string import Formatter
 from typing import Any, TypeVar
 
 from ingest_core.model.codes import (
-    ALL_OPERATIONS,
     AuthType,
     ExprOp,
     Operation,
@@ -16,7 +15,7 @@ from ingest_core.model.codes import (
 )
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING
-from ingest_core.model.instant import UNIT_LENGTH, format_instant
+from ingest_core.model.instant import EPOCH, UNIT_LENGTH, format_instant
 from ingest_core.model.spec import (
     AuthSpec,
     HttpSpec,
@@ -88,8 +87,9 @@ def compile_spec(rows: Rows, source: str, endpoint: str, operation: Operation, n
     pagination = _part(problems, "pagination", block("reg_prov_pagination_cfg"), lambda row: _pagination(row, problems))
     window = _part(problems, "window", block("reg_prov_window_offset_cfg"), lambda row: _window(row, problems))
     auth = _auth(block("reg_prov_credential"), problems)
-    params = _params(rows, endpoint, operation.value, problems)
-    render = _render(rows, endpoint, operation.value, window, problems) if window else None
+    params = _params(_in_force(rows, "reg_prov_api_param_map", "param_name", endpoint, operation, now), problems)
+    rules = _in_force(rows, "reg_prov_expr_render_rule", "field_code", endpoint, operation, now)
+    render = _render(rows, rules, window, problems) if window else None
     problems.refuse()
     assert http is not None
     assert pagination is not None
@@ -191,6 +191,10 @@ def _window(row: Row, problems: _Problems) -> WindowSpec:
     unit = UNIT_LENGTH[spec.unit]
     step = timedelta(seconds=spec.step_seconds)
     problems.need(step >= unit and step % unit == timedelta(0), f"window.step {step} is not a multiple of {spec.unit}")
+    problems.need(
+        EPOCH.strftime(spec.format) != (EPOCH + unit).strftime(spec.format),
+        f"window.format {spec.format!r} does not tell one {spec.unit} from the next",
+    )
     problems.need(spec.window_size_seconds > 0, "window.window_size must be above 0")
     problems.need(
         spec.mode != WindowMode.CALENDAR or spec.align_to is not None, "window.mode CALENDAR needs window.align_to"
@@ -228,9 +232,9 @@ def rate_of(row: Row | None) -> RateSpec:
     return RateSpec(requests_per_second=row["refill_rate_per_sec"], burst=row["burst_capacity"])
 
 
-def _params(rows: Rows, endpoint: str, operation: str, problems: _Problems) -> list[ParamSpec]:
+def _params(rows: list[Row], problems: _Problems) -> list[ParamSpec]:
     params = []
-    for row in _scoped(rows, "reg_prov_api_param_map", endpoint, operation):
+    for row in rows:
         known = row["std_key"] in KNOWN_VALUES
         problems.need(
             known, f"params.{row['param_name']}: unknown value {row['std_key']!r}; known: {_names(KNOWN_VALUES)}"
@@ -246,12 +250,8 @@ def _params(rows: Rows, endpoint: str, operation: str, problems: _Problems) -> l
     return sorted(params, key=lambda param: param.name)
 
 
-def _render(rows: Rows, endpoint: str, operation: str, window: WindowSpec, problems: _Problems) -> RenderSpec | None:
-    rules = [
-        row
-        for row in _scoped(rows, "reg_prov_expr_render_rule", endpoint, operation)
-        if row["field_code"] == window.field and row["op_code"] == ExprOp.RANGE
-    ]
+def _render(rows: Rows, rules: list[Row], window: WindowSpec, problems: _Problems) -> RenderSpec | None:
+    rules = [row for row in rules if row["field_code"] == window.field and row["op_code"] == ExprOp.RANGE]
     problems.need(rules, f"no render rule writes RANGE over window.field {window.field!r}")
     known = {row["field_code"] for row in rows.get("reg_expr_field_dict", [])}
     problems.need(window.field in known, f"window.field {window.field!r} is not in `fields`")
@@ -266,12 +266,15 @@ def _render(rows: Rows, endpoint: str, operation: str, window: WindowSpec, probl
     return RenderSpec(field=window.field, param=rules[0]["param_name"], template=rules[0]["template"])
 
 
-def _scoped(rows: Rows, table: str, endpoint: str, operation: str) -> list[Row]:
-    return [
-        row
-        for row in rows.get(table, [])
-        if row["endpoint_name"] in (None, endpoint) and row["operation_code"] in (ALL_OPERATIONS, operation)
-    ]
+def _in_force(rows: Rows, table: str, name: str, endpoint: str, operation: Operation, now: datetime) -> list[Row]:
+    """Of each name the row that is in force and most specific."""
+    found = rows.get(table, [])
+    names = dict.fromkeys((row[name], row.get("op_code")) for row in found)
+    chosen = (
+        most_specific([row for row in found if (row[name], row.get("op_code")) == key], endpoint, operation.value, now)
+        for key in names
+    )
+    return [row for row in chosen if row]
 
 
 def _names(values: Any) -> str:

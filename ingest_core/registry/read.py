@@ -22,7 +22,6 @@ def read_source(text: str, name: str) -> SourceFile:
         raise BadInput(
             "SOURCE_INVALID",
             "\n".join(lines) if len(lines) > 1 else lines[0],
-            where=name if len(lines) > 1 else "",
             remedy="correct the file and apply it again",
         ) from error
 
@@ -54,12 +53,23 @@ def _refuse_repeated_keys(node: yaml.Node, name: str) -> None:
 
 
 def _explain(problem: Any, root: yaml.Node, name: str) -> str:
-    path = ".".join(str(part) for part in problem["loc"])
+    path = _path(root, problem["loc"])
     value = repr(problem["input"])
     if len(value) > _SHOWN_VALUE_CHARS:
         value = value[: _SHOWN_VALUE_CHARS - 1] + "…"
     got = "" if problem["type"] == "missing" else f" (got {value})"
     return f"{_place(name, _find(root, problem['loc']))}: {path}: {problem['msg']}{got}"
+
+
+def _path(node: yaml.Node, location: tuple[int | str, ...]) -> str:
+    """The place as the file spells it: a lone block has no index."""
+    shown = []
+    for part in location:
+        if isinstance(part, int) and not isinstance(node, yaml.SequenceNode):
+            continue
+        shown.append(str(part))
+        node = _find(node, (part,))
+    return ".".join(shown)
 
 
 def _find(node: yaml.Node, path: tuple[int | str, ...]) -> yaml.Node:

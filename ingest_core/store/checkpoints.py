@@ -13,6 +13,7 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "resumeToken": checkpoint.token,
         "tokenAt": format_instant(checkpoint.token_at) if checkpoint.token_at else None,
         "asOf": format_instant(checkpoint.as_of) if checkpoint.as_of else None,
+        "ended": checkpoint.ended,
         "restarts": checkpoint.restarts,
         "shortfall": checkpoint.shortfall,
     }
@@ -27,6 +28,7 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         token=value["resumeToken"],
         token_at=parse_instant(value["tokenAt"]) if value["tokenAt"] else None,
         as_of=parse_instant(value["asOf"]) if value["asOf"] else None,
+        ended=value["ended"],
         restarts=value["restarts"],
         shortfall=value["shortfall"],
     )

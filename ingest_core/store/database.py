@@ -1,5 +1,6 @@
 """The database: connections, transactions that are tried again, and its clock."""
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from ingest_core.model.errors import PatraError, Unreachable
 from ingest_core.store import dialect
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 _CONFLICT_ATTEMPTS = 8
 _CONFLICT_WAIT_SECONDS = 0.05
@@ -81,6 +83,7 @@ class Database:
         try:
             yield
         except DBAPIError as error:
+            log.debug("database error", exc_info=True)
             if error.connection_invalidated:
                 raise self._unreachable(error) from error
             raise Unreachable(

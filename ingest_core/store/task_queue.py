@@ -122,7 +122,10 @@ class SqlTaskQueue:
 
     def _give_back_one(self, connection: sa.Connection, row: sa.Row[Any], now: datetime) -> None:
         dead = row.expiry_count + 1 >= MAX_EXPIRIES
-        error = {"code": "LEASE_EXPIRED", "message": f"the lease expired {row.expiry_count + 1} times without a page"}
+        error = {
+            "code": "LEASE_EXPIRED",
+            "message": f"the lease expired, {row.expiry_count + 1} times since the last page",
+        }
         connection.execute(
             sa.update(ing_task)
             .where(ing_task.c.id == row.id)

@@ -11,8 +11,7 @@ from sqlalchemy.types import TypeEngine
 from ingest_core.model.instant import as_utc, from_micros, to_micros
 
 MYSQL_BINARY_COLLATION = "utf8mb4_0900_bin"
-MARIADB_BINARY_COLLATION = "utf8mb4_nopad_bin"
-"""Byte by byte, trailing spaces too; the two servers spell it differently."""
+"""Byte by byte, trailing spaces too; MariaDB calls it utf8mb4_nopad_bin, see the migrations."""
 
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 """A row's number."""
@@ -59,7 +58,11 @@ def code(length: int = 64) -> sa.String:
 
 def long_text() -> sa.Text:
     """Text without a practical limit, compared byte by byte."""
-    return sa.Text().with_variant(mysql.LONGTEXT(collation=MYSQL_BINARY_COLLATION), "mysql")
+    return (
+        sa.Text()
+        .with_variant(postgresql.TEXT(collation="C"), "postgresql")
+        .with_variant(mysql.LONGTEXT(collation=MYSQL_BINARY_COLLATION), "mysql")
+    )
 
 
 def json_value() -> sa.JSON:

@@ -49,7 +49,7 @@ class HttpUpstream:
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise AnswerLost(f"{_origin(url)}: {_words(error)}") from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        return Response(answer.status_code, headers, body, time.monotonic() - started)
+        return Response(url, answer.status_code, headers, body, time.monotonic() - started)
 
     def _url(self, request: Request) -> str:
         override = self._base_url_for(request.source)

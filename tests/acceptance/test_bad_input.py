@@ -30,7 +30,7 @@ def test_a_wrong_type_in_a_source_file_is_named_with_file_line_value_and_expecta
     before = _counts(patra)
     error = patra("registry", "apply", str(file), exit_code=2)["error"]
     assert f"{file}:{line}" in error["message"]
-    assert "pagination.0.max_page_size" in error["message"]
+    assert "pagination.max_page_size" in error["message"]
     assert "'many'" in error["message"]
     assert "integer" in error["message"]
     assert _counts(patra) == before

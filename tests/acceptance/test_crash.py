@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from deployments.sandbox.remote import Sandbox
+from ingest_core.store.run_ledger import SqlRunLedger
 from tests.support.patra import Patra, Row
 
 START, END = "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"
@@ -115,3 +116,54 @@ def test_a_worker_that_lost_its_lease_commits_nothing(patra: Patra, quiet_sandbo
     runs = patra.rows("ing_task_run", "attempt_no", "status_code")
     assert [(run["attempt_no"], run["status_code"]) for run in runs] == [(1, "FAILED"), (2, "SUCCEEDED")]
     patra.assert_truth(quiet_sandbox.truth(from_=START, to="2026-01-01T06:00:00Z"))
+
+
+@pytest.mark.parametrize(("scroll", "position"), [("server", "SERVER"), ("token", "CLIENT")])
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_crash_between_the_last_page_and_the_end_asks_for_nothing(
+    patra: Patra, quiet_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, scroll: str, position: str
+) -> None:
+    quiet_sandbox.configure(scroll=scroll)
+    patra.apply_crossref(pagination={"page_size": 25, "position": position})
+    patra("plan", "crossref", "--from", START, "--to", "2026-01-01T06:00:00Z")
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlRunLedger, "finish", crash)
+        patra("execute", exit_code=1)
+    quiet_sandbox.clear_requests()
+    done = patra("execute", "--until-idle")
+    assert (done["tasks"]["succeeded"], quiet_sandbox.requests("crossref")) == (1, [])
+    patra.assert_truth(quiet_sandbox.truth(from_=START, to="2026-01-01T06:00:00Z"))
+    (cursor,) = patra("cursor", "list")
+    assert cursor["value"] == "2026-01-01T06:00:00.000000Z"
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_person_who_interrupts_gives_the_task_back_at_once(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra.apply_crossref(pagination={"page_size": 25})
+    patra("plan", "crossref", "--from", START, "--to", END)
+    quiet_sandbox.script({"kind": "latency", "seconds": 0.2, "times": None})
+    worker = patra.start("execute")
+    while len(quiet_sandbox.requests("crossref")) < 3:
+        time.sleep(0.02)
+    worker.send_signal(2)  # SIGINT
+    printed, _ = worker.communicate(timeout=30)
+    assert worker.returncode == 1
+    assert "queued again" in printed
+    assert {row["status_code"] for row in patra.rows("ing_task")} == {"QUEUED"}
+    assert {row["status_code"] for row in patra.rows("ing_task_run_batch")} <= {"SUCCEEDED", "FAILED"}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_page_limit_ends_partial_and_says_so(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra.apply_crossref(pagination={"page_size": 25, "max_page": 2})
+    patra("plan", "crossref", "--from", START, "--to", "2026-01-01T06:00:00Z")
+    done = patra("execute")
+    assert done["tasks"]["partial"] == 1
+    assert "max_page 2" in done["errors"][0]
+    assert len(quiet_sandbox.requests("crossref")) == 2
+    (cursor,) = patra("cursor", "list")
+    assert cursor["value"] == "2026-01-01T00:00:00.000000Z"

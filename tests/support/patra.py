@@ -59,6 +59,12 @@ class Patra:
         for name, value in self.environment.items():
             monkeypatch.setenv(name, value)
 
+    def use(self, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Go on with another database."""
+        self.stored = StoredRows(database_url)
+        self.environment["PATRA_DATABASE_URL"] = database_url
+        monkeypatch.setenv("PATRA_DATABASE_URL", database_url)
+
     def __call__(self, *arguments: str, exit_code: int = 0) -> Any:
         """The JSON a command prints; its exit code is as said."""
         printed, complaint = io.StringIO(), io.StringIO()

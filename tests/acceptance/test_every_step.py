@@ -1,0 +1,179 @@
+"""A crash before and after each database and network step, one at a time: the truth holds each time."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from deployments.sandbox.remote import Sandbox
+from ingest_core.bootstrap import App, open_app
+from ingest_core.execution.ports import Request, Response
+from ingest_core.settings import Settings
+from ingest_core.store.database import Database
+from ingest_core.transport.http import HttpUpstream
+from tests.conftest import DatabaseFactory
+from tests.support.patra import Patra, Row
+
+T = TypeVar("T")
+START, END = "2026-01-01T00:00:00Z", "2026-01-01T12:00:00Z"
+LEASE = timedelta(seconds=60)
+MORE_STEPS_THAN_THERE_ARE = 400
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class Steps:
+    """Counts steps and crashes before or after the n-th."""
+
+    def __init__(self, crash_at: int) -> None:
+        self._numbers = count()
+        self._crash_at = crash_at
+
+    def around(self, step: Callable[[], T]) -> T:
+        """Take a step; even numbers crash before it, odd ones after."""
+        number = next(self._numbers)  # pages are fetched in a thread: the number is this step's own
+        if number * 2 == self._crash_at:
+            raise Crash
+        result = step()
+        if number * 2 + 1 == self._crash_at:
+            raise Crash
+        return result
+
+
+def _break_at(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> None:
+    steps = Steps(crash_at)
+    once, send = Database._once, HttpUpstream.send
+
+    def crashing_once(database: Database, work: Callable[[Any], T]) -> T:
+        return steps.around(lambda: once(database, work))
+
+    def crashing_send(upstream: HttpUpstream, request: Request) -> Response:
+        return steps.around(lambda: send(upstream, request))
+
+    monkeypatch.setattr(Database, "_once", crashing_once)
+    monkeypatch.setattr(HttpUpstream, "send", crashing_send)
+
+
+def _execute(settings: Settings, shift: timedelta = timedelta(0)) -> App:
+    with open_app(settings, clock_shift=shift) as app:
+        app.executor.execute()
+        return app
+
+
+def _crash_once(settings: Settings, crash_at: int) -> bool:
+    """Whether the harvest was long enough to be cut there."""
+    with pytest.MonkeyPatch.context() as patched:
+        _break_at(patched, crash_at)
+        try:
+            _execute(settings)
+        except Crash:
+            return True
+    return False
+
+
+def _sweep(patra: Patra, sandbox: Sandbox, prepare: Callable[[], Settings], position: str) -> int:
+    truth = sandbox.truth(from_=START, to=END)
+    for crash_at in range(MORE_STEPS_THAN_THERE_ARE):
+        settings = prepare()
+        sandbox.clear_requests()
+        if not _crash_once(settings, crash_at):
+            return crash_at
+        committed = _committed(patra)
+        before = len(sandbox.requests("crossref"))
+        _execute(settings, shift=LEASE * 2)
+        _assert_whole(patra, truth, crash_at)
+        if position == "CLIENT":
+            _assert_no_committed_page_again(sandbox.requests("crossref"), before, committed)
+    raise AssertionError("the harvest never ended")
+
+
+def _committed(patra: Patra) -> set[str]:
+    rows = patra.rows("ing_task_run_batch", "run_id", "batch_no", where="status_code = 'SUCCEEDED'")
+    return {f"ing-{row['run_id']}-{row['batch_no']}" for row in rows}
+
+
+def _assert_whole(patra: Patra, truth: list[Row], crash_at: int) -> None:
+    patra.assert_truth(truth)
+    assert {row["status_code"] for row in patra.rows("ing_task")} == {"SUCCEEDED"}, crash_at
+    (cursor,) = patra.rows("ing_cursor")
+    assert cursor["cursor_value"] == "2026-01-01T12:00:00.000000Z", crash_at
+    pages = [row["stats"] for row in patra.rows("ing_task_run_batch") if row["status_code"] == "SUCCEEDED"]
+    assert sum(page["inserted"] for page in pages) == len(patra.items()), crash_at
+    assert not [row for row in patra.rows("ing_task_run_batch") if row["status_code"] == "RUNNING"], crash_at
+    coverage = patra.rows("ing_cursor_event", where="event_type = 'COVERAGE'")
+    assert len(coverage) == 2, crash_at
+
+
+def _assert_no_committed_page_again(log: list[Row], before: int, committed: set[str]) -> None:
+    kept = {(row["query"]["filter"], row["page"]) for row in log[:before] if row["correlation"] in committed}
+    again = {(row["query"]["filter"], row["page"]) for row in log[before:]}
+    assert not kept & again
+
+
+def _configure(patra: Patra, sandbox: Sandbox, position: str) -> None:
+    sandbox.configure(scroll="server" if position == "SERVER" else "token")
+    patra.apply_crossref(pagination={"page_size": 60, "position": position}, retry={"max_attempts": 1})
+    patra("plan", "crossref", "--from", START, "--to", END)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("position", ["SERVER", "CLIENT"])
+def test_a_crash_at_any_step_loses_and_doubles_nothing(
+    patra: Patra, quiet_sandbox: Sandbox, position: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _configure(patra, quiet_sandbox, position)
+    planned = _image(patra.environment["PATRA_DATABASE_URL"])
+    numbers = count()
+
+    def prepare() -> Settings:
+        # A file of its own each time: a thread of the crashed attempt may still hold the last one.
+        file = tmp_path / f"{next(numbers)}.db"
+        file.write_bytes(planned)
+        patra.use(f"sqlite:///{file}", monkeypatch)
+        return _settings(patra, quiet_sandbox)
+
+    assert _sweep(patra, quiet_sandbox, prepare, position) > 40
+
+
+def _image(url: str) -> bytes:
+    """The database as one file, its write-ahead log included."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        return connection.serialize()
+
+
+def _settings(patra: Patra, sandbox: Sandbox) -> Settings:
+    return Settings(
+        database_url=patra.environment["PATRA_DATABASE_URL"],
+        upstreams={"crossref": sandbox.url("crossref")},
+        lease_ttl_seconds=int(LEASE.total_seconds()),
+    )
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("dialect", ["postgresql", "mysql"], indirect=True)
+@pytest.mark.parametrize("position", ["SERVER", "CLIENT"])
+def test_a_crash_at_any_step_loses_and_doubles_nothing_on_a_server(
+    dialect: str,
+    database_factory: DatabaseFactory,
+    quiet_sandbox: Sandbox,
+    position: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patra = Patra(database_factory.fresh(dialect), quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
+
+    def prepare() -> Settings:
+        patra.use(database_factory.fresh(dialect), monkeypatch)
+        patra("db", "upgrade")
+        _configure(patra, quiet_sandbox, position)
+        return _settings(patra, quiet_sandbox)
+
+    assert _sweep(patra, quiet_sandbox, prepare, position) > 40

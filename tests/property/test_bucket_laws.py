@@ -1,0 +1,73 @@
+"""Promise 8, no overrun: laws of the token bucket over any sequence of askers."""
+
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.model.spec import RateSpec
+from tests.support.strategies import ORIGIN, rates
+
+FRESH = GateState(ORIGIN, ORIGIN)
+PAUSES = st.lists(
+    st.sampled_from([0, 0, 0, 1, 50_000, 142_857, 200_000, 333_333, 1_000_000, 5_000_000]) | st.integers(0, 10**7),
+    min_size=1,
+    max_size=25,
+).map(lambda micros: [timedelta(microseconds=one) for one in micros])
+
+
+def granted_turns(rate: RateSpec, pauses: list[timedelta], state: GateState = FRESH) -> list[datetime]:
+    """When each asker, one after the other with these pauses between, may send."""
+    now, turns = ORIGIN, []
+    for pause in pauses:
+        now += pause
+        state, wait = take_turn(state, rate, now)
+        assert wait >= timedelta(0)
+        turns.append(now + wait)
+    return turns
+
+
+@given(rates(), PAUSES)
+def test_no_interval_holds_more_turns_than_the_burst_and_the_rate_allow(
+    rate: RateSpec, pauses: list[timedelta]
+) -> None:
+    turns = granted_turns(rate, pauses)
+    rounding = 1.00001  # a turn's interval is kept in whole microseconds
+
+    for first, start in enumerate(turns):
+        for last, end in enumerate(turns[first:], first):
+            allowed = rate.burst + rate.requests_per_second * (end - start).total_seconds() * rounding
+            assert last - first + 1 <= allowed + 1e-6
+
+
+@given(rates(), PAUSES)
+def test_turns_are_granted_in_the_order_they_were_asked_for(rate: RateSpec, pauses: list[timedelta]) -> None:
+    turns = granted_turns(rate, pauses)
+
+    assert turns == sorted(turns)
+
+
+@given(rates(), PAUSES, st.integers(0, 10**8))
+def test_no_turn_is_before_the_end_of_a_cooldown(rate: RateSpec, pauses: list[timedelta], micros: int) -> None:
+    until = ORIGIN + timedelta(microseconds=micros)
+
+    assert all(turn >= until for turn in granted_turns(rate, pauses, GateState(ORIGIN, until)))
+
+
+@given(rates(), PAUSES)
+def test_who_asks_slower_than_the_rate_never_waits(rate: RateSpec, pauses: list[timedelta]) -> None:
+    interval = timedelta(seconds=1 / rate.requests_per_second)
+    slow = [pause + interval for pause in pauses]
+    now = ORIGIN
+    for turn, pause in zip(granted_turns(rate, slow), slow, strict=True):
+        now += pause
+        assert turn == now
+
+
+@given(rates(), st.integers(1, 30))
+def test_nobody_waits_longer_than_those_before_take(rate: RateSpec, askers: int) -> None:
+    turns = granted_turns(rate, [timedelta(0)] * askers)
+    longest = timedelta(seconds=1 / rate.requests_per_second) * max(0, askers - rate.burst)
+
+    assert abs(turns[-1] - ORIGIN - longest) < timedelta(milliseconds=1)

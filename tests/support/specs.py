@@ -1,0 +1,88 @@
+"""Short ways to say what a test is about: instants, windows, source files and snapshots."""
+
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import yaml
+
+from ingest_core.execution.decode import DecodedPage
+from ingest_core.model.codes import Operation
+from ingest_core.model.instant import parse_instant
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import Coverage, CursorState
+from ingest_core.registry.compile import compile_spec
+from ingest_core.registry.read import read_source
+from ingest_core.registry.rows import Rows, rows_of
+from ingest_core.shipped import shipped_sources
+
+CROSSREF_TEXT = shipped_sources()["crossref.yaml"]
+NOW = parse_instant("2026-03-10T12:34:56.789012Z")
+
+
+def at(text: str) -> datetime:
+    """The instant; `10:30` is that time on 10 March 2026."""
+    return parse_instant(text if "-" in text else f"2026-03-10T{text}Z")
+
+
+def span(start: str, end: str) -> Window:
+    """The window between two instants."""
+    return Window(at(start), at(end))
+
+
+def read_at(start: str, end: str, as_of: str) -> Coverage:
+    """A window that was read at a time."""
+    return Coverage(span(start, end), at(as_of))
+
+
+def watermark(value: str, anchor: str) -> CursorState:
+    """A watermark and its anchor."""
+    return CursorState(at(value), at(anchor))
+
+
+def crossref_document(**changes: Any) -> dict[str, Any]:
+    """The shipped file as a document; a mapping changes keys of its block, anything else replaces it."""
+    document: dict[str, Any] = yaml.safe_load(CROSSREF_TEXT)
+    for name, change in changes.items():
+        merges = isinstance(change, dict) and isinstance(document.get(name), dict)
+        document[name] = {**document[name], **change} if merges else change
+    return document
+
+
+def rows_of_document(document: dict[str, Any]) -> Rows:
+    """The Registry's rows of a document."""
+    return rows_of(read_source(yaml.safe_dump(document), "source.yaml"))
+
+
+def compile_document(document: dict[str, Any], now: datetime = NOW) -> SpecSnapshot:
+    """The snapshot a document compiles to for harvests of works."""
+    return compile_spec(rows_of_document(document), "crossref", "works", Operation.HARVEST, now)
+
+
+@cache
+def _shipped() -> SpecSnapshot:
+    return compile_spec(
+        rows_of(read_source(CROSSREF_TEXT, "crossref.yaml")), "crossref", "works", Operation.HARVEST, NOW
+    )
+
+
+def crossref_spec(**changes: Any) -> SpecSnapshot:
+    """The shipped source's snapshot, with other settings: `crossref_spec(window={"unit": "DAY"})`."""
+    value = _shipped().json_value()
+    for name, change in changes.items():
+        merges = isinstance(change, dict) and name != "mapping"
+        value[name] = {**value[name], **change} if merges else change
+    return SpecSnapshot.from_json(value)
+
+
+def page_of(
+    items: list[Any],
+    *,
+    raw: list[str] | None = None,
+    total: int | None = None,
+    next_token: str | None = None,
+    has_more: bool | None = None,
+) -> DecodedPage:
+    """A decoded page; its records' texts matter only where a test gives them."""
+    return DecodedPage(items, [str(item) for item in items] if raw is None else raw, total, next_token, has_more)

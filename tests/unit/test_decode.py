@@ -1,0 +1,195 @@
+"""From a body to a page: payloads as received, and a body that does not parse is an error, never an empty page."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ingest_core.execution.decode import DecodedPage, PageBroken, decode_page
+from ingest_core.model.spec import SpecSnapshot
+from tests.support.specs import crossref_spec
+
+SPEC = crossref_spec(pagination={"has_more_path": "$.message.more"})
+
+
+def body_of(items: str, rest: str = "") -> bytes:
+    """A page whose records are written exactly so."""
+    return f'{{"status": "ok", "message": {{ "items" : [{items}]{rest} }} }}'.encode()
+
+
+def decode(items: str, rest: str = "", spec: SpecSnapshot = SPEC) -> DecodedPage:
+    return decode_page(body_of(items, rest), spec)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '{"a": 1.10}',
+        '{"a": 1E5, "b": -0.0, "c": 1e-7}',
+        '{"a": 123456789012345678901234567890}',
+        '{"a": 0.1000000000000000055511151231257827}',
+        '{ "b" : 1 ,\n\t"a" : [ 1 , 2 ] }',
+        '{"z": 1, "a": 2, "z2": {"y": 1, "b": 2}}',
+        '{"a": "\\u00e9\\/é学\\ud83d\\ude00"}',
+        '{"a": 1, "a": 2}',
+        '{"a": {"items": [{"deep": 1.10}]}}',
+        "{}",
+        "1.10",
+        '"text"',
+        "null",
+        "[1.10]",
+    ],
+)
+def test_a_record_is_kept_byte_for_byte(record: str) -> None:
+    page = decode(f'{{"first": 1.0}} , {record},{{"last":2}}')
+
+    assert page.raw == ['{"first": 1.0}', record, '{"last":2}']
+    assert page.items[1] == pytest.approx(json.loads(record)) if record == "1.10" else len(page.items) == 3
+
+
+def test_a_page_says_what_comes_next() -> None:
+    page = decode('{"DOI": "x"}', ', "total-results": 12, "next-cursor": "abc", "more": true')
+
+    assert (page.total, page.next_token, page.has_more) == (12, "abc", True)
+    assert page.items == [{"DOI": "x"}]
+
+
+def test_a_page_may_be_empty_and_say_nothing() -> None:
+    assert decode("") == DecodedPage([], [], None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("total", "meant"),
+    [("7", 7), ('"7"', 7), ("0", 0), ("null", None), ('"many"', None), ("[]", None), ("{}", None), ("7.0", 7)],
+)
+def test_a_total_may_be_written_as_text(total: str, meant: int | None) -> None:
+    assert decode("", f', "total-results": {total}').total == meant
+
+
+@pytest.mark.xfail(strict=True, raises=OverflowError, reason="_whole_number does not expect infinity")
+def test_an_infinite_total_is_no_total() -> None:
+    assert decode("", ', "total-results": 1e999').total is None
+
+
+@pytest.mark.parametrize(("token", "meant"), [('""', None), ("null", None), ('"*"', "*"), ("17", "17"), ("0", "0")])
+def test_an_empty_token_is_none(token: str, meant: str | None) -> None:
+    assert decode("{}", f', "next-cursor": {token}').next_token == meant
+
+
+@pytest.mark.parametrize(("more", "meant"), [("true", True), ("false", False), ("null", None)])
+def test_more_is_said_or_unsaid(more: str, *, meant: bool | None) -> None:
+    assert decode("{}", f', "more": {more}').has_more is meant
+
+
+LONE_SURROGATE = '{"DOI": "bad", "title": "\\ud800"}'
+
+
+def test_a_lone_surrogate_does_not_spoil_the_page() -> None:
+    page = decode(f'{{"DOI":"good"}},{LONE_SURROGATE}', ', "total-results": 2')
+
+    assert page.items == [{"DOI": "good"}, {"DOI": "bad", "title": "\ud800"}]
+    assert page.total == 2
+    assert json.loads(page.raw[0]) == {"DOI": "good"}
+
+
+@pytest.mark.xfail(strict=True, reason="msgspec refuses the surrogate, and _raw_items writes every record anew")
+def test_a_lone_surrogate_does_not_change_how_its_neighbours_are_kept() -> None:
+    assert decode(f'{{"n": 1.10}},{LONE_SURROGATE}').raw[0] == '{"n": 1.10}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><body>Service unavailable</body></html>",
+        b"Resource not found.",
+        body_of('{"a": 1}, {"b": 2}')[:-20],
+        body_of('{"a": 1}')[:-1],
+        body_of('{"a": NaN}'),
+        body_of('{"a": Infinity}'),
+        body_of('{"a": -Infinity}'),
+        body_of("{'a': 1}"),
+        body_of('{"a": 1,}'),
+        body_of('{"a": "X"}').replace(b"X", b"\xff"),
+        body_of('{"a": "X"}').replace(b"X", b"\x00"),
+        body_of("{}") + body_of("{}"),
+        b"[" * 100_000,
+        b"\x1f\x8b\x08\x00",
+    ],
+    ids=lambda body: repr(body[:40]),
+)
+def test_what_is_not_json_is_garbled(body: bytes) -> None:
+    with pytest.raises(PageBroken) as broken:
+        decode_page(body, SPEC)
+
+    assert broken.value.code == "NOT_JSON"
+    assert broken.value.garbled
+    assert len(str(broken.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        [],
+        None,
+        "ok",
+        {"message": None},
+        {"message": {}},
+        {"message": {"items": None}},
+        {"message": {"items": {"a": 1}}},
+        {"message": {"items": "a"}},
+        {"message": [{"items": []}]},
+        {"status": "failed", "message": [{"type": "cursor-invalid"}]},
+    ],
+    ids=json.dumps,
+)
+def test_json_without_the_list_of_records_is_an_error_of_another_kind(document: Any) -> None:
+    with pytest.raises(PageBroken) as broken:
+        decode_page(json.dumps(document).encode(), SPEC)
+
+    assert broken.value.code == "ITEMS_MISSING"
+    assert not broken.value.garbled
+    assert "$.message.items" in str(broken.value)
+
+
+@pytest.mark.xfail(strict=True, reason="`[*]` over what is not there is an empty list, so the page passes as empty")
+@pytest.mark.parametrize("document", [{}, {"message": {"items": None}}, {"error": "busy"}], ids=json.dumps)
+def test_a_path_over_all_does_not_turn_a_page_without_records_into_an_empty_one(document: Any) -> None:
+    with pytest.raises(PageBroken):
+        decode_page(json.dumps(document).encode(), crossref_spec(response={"items_path": "$.message.items[*]"}))
+
+
+@pytest.mark.parametrize("path", ["$", "$.items", "$['the items']", "$.a.b.c", "$.results[0].items", "$.items[*]"])
+def test_records_are_found_wherever_the_registry_says(path: str) -> None:
+    spec = crossref_spec(response={"items_path": path})
+    body = {
+        "$": '[{"n": 1}, {"n": 2}]',
+        "$.items": '{"items": [{"n": 1}, {"n": 2}]}',
+        "$.items[*]": '{"items": [{"n": 1}, {"n": 2}]}',
+        "$['the items']": '{"the items": [{"n": 1}, {"n": 2}]}',
+        "$.a.b.c": '{"a": {"b": {"x": 1, "c": [{"n": 1}, {"n": 2}]}}}',
+        "$.results[0].items": '{"results": [{"items": [{"n": 1}, {"n": 2}]}]}',
+    }[path]
+
+    page = decode_page(body.encode(), spec)
+
+    assert page.items == [{"n": 1}, {"n": 2}]
+    assert [json.loads(raw) for raw in page.raw] == page.items
+
+
+def test_the_last_of_two_equal_keys_counts_for_both_readings() -> None:
+    page = decode_page(b'{"message": {"items": [{"n": 1}]}, "message": {"items": [{"n": 2}, {"n": 3}]}}', SPEC)
+
+    assert page.items == [{"n": 2}, {"n": 3}]
+    assert page.raw == ['{"n": 2}', '{"n": 3}']
+
+
+@pytest.mark.parametrize("path", ["$", "$.results[0].items"])
+@pytest.mark.xfail(
+    strict=True, reason="only a way of names has an envelope: other records are written anew from floats"
+)
+def test_numbers_keep_their_spelling_wherever_the_records_are(path: str) -> None:
+    body = {"$": b'[{"n": 1.10}]', "$.results[0].items": b'{"results": [{"items": [{"n": 1.10}]}]}'}[path]
+
+    assert decode_page(body, crossref_spec(response={"items_path": path})).raw == ['{"n": 1.10}']

@@ -1,0 +1,246 @@
+"""Getting one page: through the gate, again where that is safe."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from ingest_core.execution.fetch import MAX_GATE_WAIT, UNTOLD_COOL_DOWN, FetchedPage, Fetcher
+from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response
+from ingest_core.execution.request import render_request
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.codes import ErrorLevel
+from ingest_core.model.spec import RateSpec
+from ingest_core.model.work import Partition
+from tests.support.specs import crossref_spec, span
+
+SPEC = crossref_spec(retry={"max_attempts": 3, "initial_seconds": 0.0, "max_seconds": 0.0, "jitter": 0.0})
+REQUEST = render_request(SPEC, span("00:00", "06:00"), "*", "c")
+URL = "https://api.crossref.org/works"
+PAGE = b'{"message": {"items": [{"DOI": "a"}], "total-results": 1}}'
+
+
+class ScriptedUpstream:
+    """An Upstream that answers as told, then always with a page."""
+
+    def __init__(self, *answers: Response | Exception) -> None:
+        self.answers = list(answers)
+        self.requests: list[Request] = []
+
+    def send(self, request: Request) -> Response:
+        self.requests.append(request)
+        answer = self.answers.pop(0) if self.answers else Response(URL, 200, {}, PAGE, 0.25)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class ScriptedGate:
+    """A RateGate that makes each asker wait as told, then not at all."""
+
+    def __init__(self, *waits: timedelta) -> None:
+        self.waits = list(waits)
+        self.turns: list[tuple[str, RateSpec]] = []
+        self.cooldowns: list[tuple[str, timedelta]] = []
+
+    def acquire(self, key: str, rate: RateSpec) -> timedelta:
+        self.turns.append((key, rate))
+        return self.waits.pop(0) if self.waits else timedelta(0)
+
+    def cool_down(self, key: str, span: timedelta) -> None:
+        self.cooldowns.append((key, span))
+
+    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
+        raise NotImplementedError(f"the run asks for {partition} before it fetches, not the fetcher")
+
+
+def status(code: int, body: bytes = b"", **headers: str) -> Response:
+    return Response(URL, code, {name.replace("_", "-"): value for name, value in headers.items()}, body, 0.1)
+
+
+class Bench:
+    """A fetcher between a scripted gate and a scripted upstream."""
+
+    def __init__(self, *answers: Response | Exception, waits: tuple[timedelta, ...] = ()) -> None:
+        self.upstream = ScriptedUpstream(*answers)
+        self.gate = ScriptedGate(*waits)
+        self.slept: list[float] = []
+        self.rate = RateSpec(requests_per_second=3, burst=2)
+        self.fetcher = Fetcher(SPEC, self.rate, self.gate, self.upstream, sleep=self.slept.append)
+
+    def fetch(self, *, repeatable: bool = True) -> FetchedPage:
+        return self.fetcher.fetch(REQUEST, repeatable=repeatable)
+
+    def failure(self, *, repeatable: bool = True) -> UpstreamError:
+        with pytest.raises(UpstreamError) as failed:
+            self.fetch(repeatable=repeatable)
+        return failed.value
+
+    @property
+    def sent(self) -> int:
+        return len(self.upstream.requests)
+
+
+def test_a_page_comes_through_the_gate_at_todays_rate() -> None:
+    bench = Bench()
+    fetched = bench.fetch()
+
+    assert fetched.page.items == [{"DOI": "a"}]
+    assert bench.gate.turns == [("crossref:-", bench.rate)]
+    assert bench.upstream.requests == [REQUEST]
+    assert (bench.fetcher.tally.requests, bench.fetcher.tally.retries) == (1, 0)
+    assert bench.fetcher.tally.latencies_ms == [250]
+
+
+def test_the_rate_belongs_to_the_source_with_its_credential() -> None:
+    spec = crossref_spec(auth={"type": "API_KEY", "credential_ref": "env:KEY"})
+
+    assert Fetcher(spec, spec.rate, ScriptedGate(), ScriptedUpstream()).rate_key == "crossref:env:KEY"
+
+
+MOVED: dict[str, Callable[[], Response | Exception]] = {
+    "answer lost": lambda: AnswerLost("cut"),
+    "500": lambda: status(500),
+    "503": lambda: status(503),
+    "not json": lambda: status(200, b"<html>"),
+    "cut json": lambda: status(200, PAGE[:-5]),
+}
+NOT_MOVED: dict[str, Callable[[], Response | Exception]] = {
+    "not sent": lambda: NotSent("refused"),
+    "429": lambda: status(429),
+}
+
+
+@pytest.mark.parametrize("fault", (MOVED | NOT_MOVED).values(), ids=(MOVED | NOT_MOVED).keys())
+def test_what_can_be_asked_again_is_asked_again_in_place(fault: Callable[[], Response | Exception]) -> None:
+    bench = Bench(fault(), fault())
+
+    assert bench.fetch(repeatable=True).page.items == [{"DOI": "a"}]
+    assert (bench.sent, bench.fetcher.tally.retries, len(bench.gate.turns)) == (3, 2, 3)
+
+
+@pytest.mark.parametrize("fault", MOVED.values(), ids=MOVED.keys())
+def test_where_the_provider_may_have_gone_on_nothing_is_asked_twice(fault: Callable[[], Response | Exception]) -> None:
+    bench = Bench(fault())
+    error = bench.failure(repeatable=False)
+
+    assert (error.level, error.moved, bench.sent) == (ErrorLevel.L1, True, 1)
+
+
+@pytest.mark.parametrize("fault", NOT_MOVED.values(), ids=NOT_MOVED.keys())
+def test_where_the_provider_has_not_gone_on_even_a_scroll_is_asked_again(
+    fault: Callable[[], Response | Exception],
+) -> None:
+    bench = Bench(fault(), fault())
+
+    assert bench.fetch(repeatable=False).page.items == [{"DOI": "a"}]
+    assert bench.sent == 3
+
+
+def test_attempts_are_bounded_and_the_last_error_is_told() -> None:
+    bench = Bench(*[status(503, b"one"), status(500, b"two"), status(502, b"three"), status(200)])
+    error = bench.failure()
+
+    assert (bench.sent, error.status, str(error)) == (3, 502, "the provider answered 502: three")
+
+
+@pytest.mark.parametrize(
+    ("code", "level"),
+    [(400, ErrorLevel.L2), (404, ErrorLevel.L2), (301, ErrorLevel.L2), (401, ErrorLevel.L4), (403, ErrorLevel.L4)],
+)
+def test_a_refusal_is_not_asked_again(code: int, level: ErrorLevel) -> None:
+    bench = Bench(status(code))
+    error = bench.failure()
+
+    assert (error.level, error.status, bench.sent) == (level, code, 1)
+
+
+def test_a_page_without_records_where_they_belong_is_not_asked_again() -> None:
+    bench = Bench(status(200, b'{"message": {}}'))
+    error = bench.failure()
+
+    assert (error.level, error.code, error.moved, bench.sent) == (ErrorLevel.L2, "ITEMS_MISSING", True, 1)
+
+
+def test_a_garbled_page_is_a_passing_fault_of_its_own_code() -> None:
+    error = Bench(status(200, b"<html>")).failure(repeatable=False)
+
+    assert (error.level, error.code, error.status) == (ErrorLevel.L1, "NOT_JSON", 200)
+
+
+def test_a_provider_out_of_reach_is_said_to_be_so() -> None:
+    error = Bench(*[NotSent("no route")] * 3).failure()
+
+    assert (error.code, error.unreachable, error.moved) == ("UNREACHABLE", True, False)
+    assert "no route" in str(error)
+
+
+def test_an_answer_that_was_lost_is_not_out_of_reach() -> None:
+    error = Bench(AnswerLost("cut")).failure(repeatable=False)
+
+    assert (error.code, error.unreachable) == ("ANSWER_LOST", False)
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_retry_after_cools_the_gate_down_for_everybody(code: int) -> None:
+    bench = Bench(status(code, retry_after="7"))
+    bench.fetch()
+
+    assert bench.gate.cooldowns == [("crossref:-", timedelta(seconds=7))]
+
+
+@pytest.mark.parametrize("headers", [{}, {"retry_after": "0"}, {"retry_after": "soon"}], ids=str)
+def test_too_many_requests_cool_the_gate_down_also_where_no_wait_is_said(headers: dict[str, str]) -> None:
+    bench = Bench(status(429, b"", **headers))
+    bench.fetch()
+
+    assert bench.gate.cooldowns == [("crossref:-", UNTOLD_COOL_DOWN)]
+
+
+@pytest.mark.parametrize("code", [500, 503])
+def test_another_failure_without_a_wait_cools_nothing_down(code: int) -> None:
+    bench = Bench(status(code))
+    bench.fetch()
+
+    assert bench.gate.cooldowns == []
+
+
+def test_too_many_requests_are_counted() -> None:
+    bench = Bench(status(429), status(503))
+    bench.fetch()
+
+    assert bench.fetcher.tally.too_many == 1
+
+
+def test_a_turn_is_waited_for_and_the_wait_is_counted() -> None:
+    bench = Bench(status(429), waits=(timedelta(seconds=2), timedelta(seconds=3)))
+    fetched = bench.fetch()
+
+    assert bench.slept == [2, 3]
+    assert fetched.waited == timedelta(seconds=3)
+    assert bench.fetcher.tally.waited == timedelta(seconds=5)
+
+
+def test_the_longest_wait_is_waited_for() -> None:
+    bench = Bench(waits=(MAX_GATE_WAIT,))
+    bench.fetch()
+
+    assert bench.slept == [90]
+
+
+def test_a_longer_wait_is_the_queues_and_nothing_is_sent() -> None:
+    wait = MAX_GATE_WAIT + timedelta(seconds=1)
+    bench = Bench(waits=(wait,))
+    error = bench.failure()
+
+    assert (error.code, error.level, error.retry_after, error.moved) == ("RATE_WAIT", ErrorLevel.L1, wait, False)
+    assert (bench.sent, bench.slept, len(bench.gate.turns)) == (0, [], 1)
+    assert bench.fetcher.tally.requests == 0
+
+
+def test_an_error_of_our_own_is_not_taken_for_the_providers() -> None:
+    bench = Bench(RuntimeError("a mistake"))
+
+    with pytest.raises(RuntimeError, match="a mistake"):
+        bench.fetch()
+    assert bench.sent == 1

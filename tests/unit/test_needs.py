@@ -1,0 +1,207 @@
+"""What of a window still needs reading (D6): not settled, not in a live task, not just read, in whole units."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from ingest_core.cursor.frontier import fold_frontier
+from ingest_core.model.clock import Clock
+from ingest_core.model.window import Window
+from ingest_core.model.work import Coverage, CursorState, Namespace
+from ingest_core.planning.needs import Ground, needs_reading
+from ingest_core.planning.plan import Planner
+from ingest_core.planning.ports import PlanStore, PlanTransaction
+from ingest_core.planning.request import PlanRequest
+from ingest_core.registry.ports import RegistryStore
+from tests.support.specs import at, crossref_spec, read_at, span, watermark
+
+# lag 10 min + lookback 2 h: an instant is settled once it was read 2 h 10 min after it, or later; recheck is 30 min.
+WINDOW = span("00:00", "12:00")
+
+
+def needs(ground: Ground, now: str = "12:30", **window: Any) -> list[tuple[str, str]]:
+    """The needs of 00:00-12:00, as pairs of clock times."""
+    found = needs_reading(WINDOW, ground, crossref_spec(window=window).window, at(now))
+    return [(f"{part.start:%H:%M}", f"{part.end:%H:%M}") for part in found]
+
+
+def test_ground_nobody_read_needs_reading_whole() -> None:
+    assert needs(Ground()) == [("00:00", "12:00")]
+
+
+def test_settled_ground_is_not_read_again() -> None:
+    assert needs(Ground(coverage=[read_at("00:00", "06:00", as_of="08:10")])) == [("06:00", "12:00")]
+
+
+def test_ground_read_too_early_is_read_again_in_whole_units() -> None:
+    # read at 07:00: settled up to 04:50, so the hour from 04:00 is read again
+    assert needs(Ground(coverage=[read_at("00:00", "06:00", as_of="07:00")])) == [("04:00", "12:00")]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "first_need"),
+    [("08:09:59.998", "05:00"), ("08:09:59.999", "06:00"), ("08:10", "06:00")],
+    ids=["a millisecond short", "the last millisecond is just settled", "settled"],
+)
+def test_an_instant_is_settled_when_it_was_read_lag_and_lookback_after_it(as_of: str, first_need: str) -> None:
+    assert needs(Ground(coverage=[read_at("00:00", "06:00", as_of=as_of)])) == [(first_need, "12:00")]
+
+
+def test_a_finer_unit_reads_less_again() -> None:
+    ground = Ground(coverage=[read_at("00:00", "06:00", as_of="07:00")])
+
+    assert needs(ground, unit="MINUTE") == [("04:50", "12:00")]
+
+
+def test_live_ground_is_left_to_its_task() -> None:
+    assert needs(Ground(live=[span("03:00", "06:00")])) == [("00:00", "03:00"), ("06:00", "12:00")]
+
+
+def test_whole_units_do_not_grow_into_a_live_task() -> None:
+    ground = Ground(coverage=[read_at("00:00", "06:00", as_of="07:00")], live=[span("04:00", "04:55")])
+
+    assert needs(ground) == [("04:55", "12:00")]
+
+
+def test_a_live_task_does_not_make_its_unit_be_read_again() -> None:
+    ground = Ground(coverage=[read_at("00:00", "12:00", as_of="14:00")], live=[span("11:50", "12:00")])
+
+    assert needs(ground, now="2026-03-11") == []
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [("12:29:59.999999", [("00:00", "06:00")]), ("12:30", [("00:00", "06:00"), ("09:00", "12:00")])],
+    ids=["within recheck", "recheck is over"],
+)
+def test_ground_just_read_rests_until_recheck_is_over(now: str, found: list[tuple[str, str]]) -> None:
+    assert needs(Ground(coverage=[read_at("06:00", "12:00", as_of="12:00")]), now=now) == found
+
+
+def test_recheck_defaults_to_a_quarter_of_lookback() -> None:
+    assert crossref_spec().window.recheck_seconds == 30 * 60
+
+
+def test_without_recheck_unsettled_ground_is_read_by_every_plan() -> None:
+    ground = Ground(coverage=[read_at("00:00", "12:00", as_of="12:30")])
+
+    assert needs(ground, recheck_seconds=0) == [("10:00", "12:00")]
+
+
+def test_a_failed_slice_alone_is_read_again_not_all_above_it() -> None:
+    coverage = [read_at("00:00", "03:00", as_of="12:00"), read_at("04:00", "12:00", as_of="12:20")]
+
+    assert needs(Ground(coverage=coverage)) == [("03:00", "04:00")]
+
+
+def test_two_readings_settle_together() -> None:
+    coverage = [read_at("00:00", "06:00", as_of="06:10"), read_at("03:00", "12:00", as_of="11:00")]
+
+    # the first settles up to 04:00, the second from 03:00 to 08:50
+    assert needs(Ground(coverage=coverage)) == [("08:00", "12:00")]
+
+
+def test_everything_settled_or_live_needs_nothing() -> None:
+    ground = Ground(coverage=[read_at("00:00", "09:00", as_of="11:10")], live=[span("09:00", "2026-03-11")])
+
+    assert needs(ground) == []
+
+
+def test_neighbours_that_meet_in_a_unit_become_one_need() -> None:
+    coverage = [read_at("00:00", "03:30", as_of="12:00"), read_at("03:40", "12:00", as_of="2026-03-11")]
+
+    assert needs(Ground(coverage=coverage)) == [("03:00", "04:00")]
+
+
+def test_a_window_that_ends_inside_a_unit_is_not_passed() -> None:
+    window = span("00:30", "11:30")
+    ground = Ground(coverage=[read_at("01:00", "11:00", as_of="2026-03-11")])
+
+    found = needs_reading(window, ground, crossref_spec().window, at("12:30"))
+
+    assert found == [span("00:30", "01:00"), span("11:00", "11:30")]
+
+
+@dataclass(frozen=True)
+class KnownGround:
+    """A PlanStore, and its one transaction, that knows a watermark and a ground, and writes nothing."""
+
+    cursor: CursorState
+    known: Ground
+
+    def lock_cursor(self, _namespace: Namespace) -> CursorState:
+        return self.cursor
+
+    def ground(self, _namespace: Namespace, window: Window) -> Ground:
+        """What touches the window, as a store would find it."""
+
+        def touches(other: Window) -> bool:
+            return other.end > window.start and other.start < window.end
+
+        return Ground(
+            [one for one in self.known.coverage if touches(one.window)], list(filter(touches, self.known.live))
+        )
+
+    @contextmanager
+    def look(self) -> Iterator[PlanTransaction]:
+        yield cast(PlanTransaction, self)
+
+
+def proposed(known: KnownGround, now: str, user_from: str | None = None, user_to: str | None = None) -> set[str]:
+    """The hours, by their start, that a plan of the shipped Crossref would read now."""
+    planner = Planner(cast(RegistryStore, None), cast(PlanStore, known), cast(Clock, None))
+    bounds = [at(bound) if bound else None for bound in (user_from, user_to)]
+    request = PlanRequest("crossref", user_from=bounds[0], user_to=bounds[1])
+    slices = planner.propose(request, crossref_spec(), at(now)).slices
+    hours = timedelta(hours=1)
+    return {f"{one.start + hours * n:%H:%M}" for one in slices for n in range(one.length // hours)}
+
+
+# A harvest at 12:10 read all up to 12:00, which settled what is below 10:00. The next, at 13:15, read the
+# new hour, but its lookback slice 10:00-12:00 failed. Now the watermark is at 13:00.
+FAILED_LOOKBACK = KnownGround(
+    watermark("13:00", anchor="00:00"),
+    Ground([read_at("00:00", "12:00", as_of="12:10"), read_at("12:00", "13:00", as_of="13:16")]),
+)
+
+
+def test_a_plan_reads_the_window_of_its_lookback() -> None:
+    assert proposed(FAILED_LOOKBACK, now="15:20") >= {"11:00", "12:00", "13:00", "14:00"}
+
+
+@pytest.mark.xfail(
+    strict=True, reason="_propose looks at the resolved window only: older unsettled ground is lost (D6)"
+)
+def test_a_failed_lookback_slice_is_not_forgotten_when_the_watermark_has_moved_on() -> None:
+    assert "10:00" in proposed(FAILED_LOOKBACK, now="15:20")
+
+
+def test_with_the_users_bounds_no_older_ground_is_added() -> None:
+    assert proposed(FAILED_LOOKBACK, now="15:20", user_from="12:00", user_to="15:00") == {"12:00", "13:00", "14:00"}
+
+
+RESTS_TOO_LONG = pytest.mark.xfail(
+    strict=True, reason="recheck rests ground until it has left the lookback for good (D6)"
+)
+
+
+@pytest.mark.parametrize(
+    "tick", [10, pytest.param(7, marks=RESTS_TOO_LONG), pytest.param(25, marks=RESTS_TOO_LONG), 60]
+)
+def test_every_instant_is_settled_in_the_end_however_often_harvests_run(tick: int) -> None:
+    spec = crossref_spec(window={"unit": "MINUTE", "step_seconds": 600})
+    anchor, now, end = at("00:00"), at("00:20"), at("12:00")
+    coverage: list[Coverage] = []
+    value = anchor
+    while now < end:
+        store = KnownGround(CursorState(value, anchor), Ground(coverage))
+        planner = Planner(cast(RegistryStore, None), cast(PlanStore, store), cast(Clock, None))
+        coverage += [Coverage(one, now) for one in planner.propose(PlanRequest("crossref"), spec, now).slices]
+        value = fold_frontier(value, [one.window for one in coverage])
+        now += timedelta(minutes=tick)
+
+    assert needs_reading(span("00:00", "06:00"), Ground(coverage), spec.window, at("2026-03-11")) == []

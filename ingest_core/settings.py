@@ -82,6 +82,6 @@ def _one_of(
 
 def _seconds(env: Mapping[str, str], name: str, default: int) -> int:
     text = env.get(name) or str(default)
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number of seconds above 0", where=name)
     return int(text)

@@ -1,6 +1,7 @@
 """From a body to a page: a body that does not parse is an error, never an empty page."""
 
 import json
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -8,9 +9,9 @@ from typing import Any
 import msgspec
 import orjson
 
-from ingest_core.execution.paths import compile_path, plain_steps
-from ingest_core.model.redaction import redact
+from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.registry.paths import compile_path, plain_steps
 
 
 class PageBroken(Exception):
@@ -41,13 +42,12 @@ def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
         raise PageBroken("ITEMS_MISSING", f"no list at {spec.response.items_path}: {_start_of(body)}", garbled=False)
     pagination = spec.pagination
     token = _at(document, pagination.next_token_path)
-    more = _at(document, pagination.has_more_path)
     return DecodedPage(
         items=items,
         raw=_raw_items(body, spec.response.items_path, items),
         total=_whole_number(_at(document, spec.response.total_path)),
         next_token=str(token) if token not in (None, "") else None,
-        has_more=bool(more) if more is not None else None,
+        has_more=_truth(_at(document, pagination.has_more_path)),
     )
 
 
@@ -70,29 +70,52 @@ def _at(document: Any, path: str | None) -> Any:
     return compile_path(path)(document) if path else None
 
 
+def _truth(value: Any) -> bool | None:
+    if isinstance(value, str):
+        return value.strip().lower() not in {"", "false", "no", "n", "0"}
+    return bool(value) if value is not None else None
+
+
 def _whole_number(value: Any) -> int | None:
     try:
         return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
 def _start_of(body: bytes, limit: int = 120) -> str:
-    return repr(redact(" ".join(body[: limit * 2].decode("utf-8", "replace").split())[:limit]))
+    return repr(excerpt(" ".join(body[: limit * 8].decode("utf-8", "replace").split()), limit))
 
 
 def _raw_items(body: bytes, items_path: str, items: list[Any]) -> list[str]:
     """Each record's own text; written anew only where the text cannot be had."""
     envelope = _envelope(items_path)
     if envelope is not None:
-        try:
-            found: Any = msgspec.json.decode(body, type=envelope)
-            for step in plain_steps(items_path) or []:
-                found = getattr(found, _attribute(str(step)))
-            return [bytes(one).decode() for one in found]
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            pass
+        for prepare in (bytes, _without_lone_surrogates):
+            try:
+                found = _walk(msgspec.json.decode(prepare(body), type=envelope), items_path)
+                return [bytes(one).decode() for one in found]
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
     return [json.dumps(item, separators=(",", ":")) for item in items]
+
+
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair, as it should be
+    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"  # half a pair
+    rb"|\\."
+)
+
+
+def _without_lone_surrogates(body: bytes) -> bytes:
+    """A body msgspec takes; the record that held the half pair goes to quarantine, its neighbours stay as they are."""
+    return _ESCAPE.sub(lambda match: rb"\ufffd" if match.group(1) else match.group(0), body)
+
+
+def _walk(found: Any, items_path: str) -> Any:
+    for step in plain_steps(items_path) or []:
+        found = found[step] if isinstance(step, int) else getattr(found, _attribute(step))
+    return found
 
 
 def _attribute(name: str) -> str:
@@ -100,13 +123,16 @@ def _attribute(name: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _envelope(items_path: str) -> type | None:
+def _envelope(items_path: str) -> Any:
     """A type that holds just the way to the records, which stay text."""
     steps = plain_steps(items_path)
-    if not steps or not all(isinstance(step, str) and step != "*" for step in steps):
+    if steps is None or "*" in steps:
         return None
     inner: Any = list[msgspec.Raw]
-    for step in reversed([str(step) for step in steps]):
-        inner = msgspec.defstruct("Envelope", [(_attribute(step), inner)], rename={_attribute(step): step})
-    kind: type = inner
-    return kind
+    for step in reversed(steps):
+        if isinstance(step, int):
+            inner = list[inner]
+        else:
+            name = _attribute(step)
+            inner = msgspec.defstruct("Envelope", [(name, inner)], rename={name: step})
+    return inner

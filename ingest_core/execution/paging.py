@@ -31,11 +31,17 @@ class Step:
 END = Step(None)
 
 
+class NextPageMissing(Exception):
+    """The provider says there is more and not where."""
+
+
 def next_step(pagination: PaginationSpec, page: DecodedPage, page_no: int, distinct: int) -> Step:
     """An explicit hasMore, then the next token, then a short page with all received, then the page limit.
 
     A token that did not change is no end: a scroll repeats it. An empty page is, even with a token.
     """
+    if page.has_more and page.next_token is None:
+        raise NextPageMissing(f"page {page_no} says that more follows, but has no token for it")
     if not page.items or page.has_more is False or page.next_token is None:
         return END
     short = len(page.items) < pagination.page_size

@@ -1,6 +1,8 @@
 """Each record of a page goes one way: to the store, or to quarantine with a reason."""
 
 import hashlib
+import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,15 +11,16 @@ import orjson
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.instants import parse_source_time
-from ingest_core.execution.paths import compile_path
+from ingest_core.model.canonical import canonical_json, hash_text
 from ingest_core.model.codes import IdNormalizer, QuarantineReason
 from ingest_core.model.record import Record, Rejected
-from ingest_core.model.redaction import redact
+from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.registry.paths import compile_path
 
 MAX_ID_CHARS = 512
 MAX_PAYLOAD_CHARS = 8 * 1024 * 1024
-FRAGMENT_CHARS = 1000
+FRAGMENT_BYTES = 1024
 FUTURE_TOLERANCE = timedelta(days=1)
 ID_HASH_BYTES = 8
 
@@ -25,6 +28,9 @@ _NORMALIZE: dict[IdNormalizer, Callable[[str], str]] = {
     IdNormalizer.NONE: str.strip,
     IdNormalizer.DOI: lambda text: text.strip().lower(),
 }
+
+
+_HUGE_NUMBER = re.compile(r"(?<![\w.])-?\d{19,}(?![\w.])")
 
 
 class _Unusable(Exception):
@@ -110,6 +116,8 @@ def _content_hash(item: dict[str, Any], raw: str) -> str:
     if "\\u0000" in raw and _holds_nul(item):
         raise _Unusable(QuarantineReason.TEXT_INVALID, "$")
     try:
+        if _HUGE_NUMBER.search(raw):  # orjson reads them as floats, which would hide a changed digit
+            return hash_text(canonical_json(json.loads(raw)))
         content = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError) as error:  # a lone surrogate, or a number beyond 64 bits
         if not _numbers_only(item):
@@ -138,7 +146,7 @@ def _reject(unusable: _Unusable, raw: str) -> Rejected:
     return Rejected(
         reason=unusable.reason,
         json_path=unusable.path[:400],
-        fragment=redact(raw[: FRAGMENT_CHARS * 2])[:FRAGMENT_CHARS],
+        fragment=excerpt(raw, FRAGMENT_BYTES).encode()[:FRAGMENT_BYTES].decode(errors="ignore"),
         fragment_hash=hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest(),
         provider_id=unusable.provider_id,
     )

@@ -21,7 +21,7 @@ from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PatraError, Unreachable
 from ingest_core.model.record import Counts, PageOutcome, Rejected
-from ingest_core.model.redaction import redact
+from ingest_core.model.redaction import excerpt
 from ingest_core.model.work import Checkpoint, FlowRun, Task
 
 log = logging.getLogger(__name__)
@@ -359,7 +359,7 @@ def _response_digest(fetched: FetchedPage) -> dict[str, Any]:
         "status": response.status,
         "bytes": len(response.body),
         "bodyHash": hash_text(response.body.decode("utf-8", "replace")),
-        "sample": redact(response.body[:SAMPLE_CHARS].decode("utf-8", "replace")),
+        "sample": excerpt(response.body[: SAMPLE_CHARS * 3].decode("utf-8", "replace"), SAMPLE_CHARS),
         "total": fetched.page.total,
         "rate": {"waitMs": round(fetched.waited.total_seconds() * 1000)},
     }

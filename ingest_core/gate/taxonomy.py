@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.redaction import redact
+from ingest_core.model.redaction import excerpt
 
 TOO_MANY_REQUESTS = 429
 MAX_RETRY_AFTER = timedelta(days=7)
+EXCERPT_CHARS = 200
 _FATAL = {401, 403}
 _OK = range(200, 300)
 
@@ -40,7 +41,7 @@ def error_of_status(
     if status in _OK:
         return None
     code = f"HTTP_{status}"
-    message = f"the provider answered {status}: {_excerpt(body)}"
+    message = f"the provider answered {status}: {excerpt(_words(body), EXCERPT_CHARS)}"
     retry_after = parse_retry_after(headers.get("retry-after"), now)
     if status in _FATAL:
         return UpstreamError(ErrorLevel.L4, code, message, moved=False, status=status)
@@ -60,12 +61,11 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
     except (ValueError, OverflowError):
         try:
             moment = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         span = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now
     return min(max(span, timedelta(0)), MAX_RETRY_AFTER)
 
 
-def _excerpt(body: bytes, limit: int = 200) -> str:
-    text = " ".join(body[: limit * 4].decode("utf-8", "replace").split())
-    return redact(text if len(text) <= limit else text[: limit - 1] + "…")
+def _words(body: bytes) -> str:
+    return " ".join(body[: EXCERPT_CHARS * 8].decode("utf-8", "replace").split())

@@ -34,9 +34,9 @@ class Range:
 EVERYTHING = Const(value=True)
 
 
-def localize(prototype: Const, bounds: Range) -> dict[str, Any]:
+def localize(prototype: dict[str, Any], bounds: Range) -> dict[str, Any]:
     """The prototype narrowed to one slice, in normal form."""
-    if prototype == EVERYTHING:
+    if prototype == EVERYTHING.json():
         return bounds.json()
-    children = sorted((prototype.json(), bounds.json()), key=hash_of)
+    children = sorted((prototype, bounds.json()), key=hash_of)
     return {"op": ExprOp.AND.value, "children": children}

@@ -20,7 +20,7 @@ UNIT_LENGTH = {
 
 def format_instant(instant: datetime) -> str:
     """The one spelling of an instant: `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_instant(text: str, where: str = "time") -> datetime:

@@ -119,7 +119,13 @@ class Coverage:
 
 @dataclass(frozen=True)
 class CursorState:
-    """A watermark and the anchor it started from."""
+    """A watermark, the anchor it started from, and up to where from there late arrivals have had their time."""
 
     value: datetime
     anchor: datetime
+    settled: datetime | None = None
+
+    @property
+    def unsettled_from(self) -> datetime:
+        """Below this instant nothing needs reading any more."""
+        return self.settled or self.anchor

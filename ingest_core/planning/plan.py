@@ -11,8 +11,8 @@ from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace, Partition, harvest_namespace
-from ingest_core.planning.needs import needs_reading
+from ingest_core.model.work import CursorState, Namespace, Partition, harvest_namespace
+from ingest_core.planning.needs import needs_reading, settled_until
 from ingest_core.planning.ports import PlanHead, PlanStore, PlanTransaction, StoredPlan
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import draft_slice, slice_time
@@ -30,6 +30,7 @@ class Proposal:
     decision: WindowDecision
     slices: list[Window]
     first: bool
+    settled: datetime | None = None
 
     @property
     def reason(self) -> str | None:
@@ -152,12 +153,16 @@ class Planner:
         namespace = harvest_namespace(spec)
         cursor = transaction.lock_cursor(namespace)
         decision = resolve_harvest(request, cursor, spec.window, now)
-        slices: list[Window] = []
-        if decision.window:
-            ground = transaction.ground(namespace, decision.window)
-            needs = needs_reading(decision.window, ground, spec.window, now)
-            slices = list(slice_time(needs, timedelta(seconds=spec.window.step_seconds)))
-        return Proposal(decision, slices, first=cursor is None)
+        reach = _reach(request, cursor, decision)
+        if reach is None:
+            return Proposal(decision, [], first=cursor is None)
+        ground = transaction.ground(namespace, reach)
+        needs = needs_reading(reach, ground, spec.window, now)
+        slices = list(slice_time(needs, timedelta(seconds=spec.window.step_seconds)))
+        settled = None
+        if cursor and reach.start <= cursor.unsettled_from:
+            settled = settled_until(cursor.unsettled_from, ground.coverage, spec.window)
+        return Proposal(decision, slices, first=cursor is None, settled=settled)
 
     def _partition(self, request: PlanRequest) -> Partition:
         endpoint = endpoint_for(
@@ -168,6 +173,13 @@ class Planner:
     def _note(self, instance_id: int | None, error: PatraError) -> None:
         if instance_id is not None:
             self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
+
+
+def _reach(request: PlanRequest, cursor: CursorState | None, decision: WindowDecision) -> Window | None:
+    """The window, and without a user's bounds also older ground that is not settled yet."""
+    if cursor is None or request.user_from or request.user_to or decision.window is None:
+        return decision.window
+    return Window(min(cursor.unsettled_from, decision.start), decision.end)
 
 
 def _identity(trigger: Trigger) -> str:
@@ -190,6 +202,7 @@ def _head(plan_key: str, instance_id: int, namespace: Namespace, spec: SpecSnaps
         fingerprint=spec.fingerprint,
         expression=spec.expression,
         expr_proto_hash=spec.expr_proto_hash,
+        settled=proposal.settled,
         slice_params={"strategy": SliceStrategy.TIME.value, "stepSeconds": spec.window.step_seconds},
         remarks={
             "reason": proposal.reason,

@@ -28,6 +28,7 @@ class PlanHead:
     fingerprint: str
     expression: dict[str, Any]
     expr_proto_hash: str
+    settled: datetime | None
     slice_params: dict[str, Any]
     remarks: dict[str, Any]
 

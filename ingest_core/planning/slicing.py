@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import PRIORITY, SliceStrategy
-from ingest_core.model.expression import EVERYTHING, Range, localize
+from ingest_core.model.expression import Range, localize
 from ingest_core.model.instant import ceil_to
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -40,7 +40,7 @@ def slice_time(needs: Iterable[Window], step: timedelta) -> Iterator[Window]:
 
 def draft_slice(window: Window, spec: SpecSnapshot, namespace: Namespace, trigger_key: str) -> SliceDraft:
     """The slice and task for a window; the keys cover what it means, not hints or budgets."""
-    expression = localize(EVERYTHING, Range(spec.window.field, window))
+    expression = localize(spec.expression, Range(spec.window.field, window))
     expr_hash = hash_of(expression)
     params = {"window": window.json()}
     partition = namespace.partition

@@ -65,7 +65,8 @@ def resolve_harvest(
         start, end = floor_to_unit(start, config.align_to), floor_to_unit(end, config.align_to)
         sums.note("from", start, f"CALENDAR: floored to {config.align_to}")
         sums.note("to", end, f"CALENDAR: floored to {config.align_to}")
-    start, end = floor_to(start, MILLISECOND), floor_to(end, MILLISECOND)
+    start = sums.earlier("from", start, floor_to(start, MILLISECOND), "whole milliseconds")
+    end = sums.earlier("to", end, floor_to(end, MILLISECOND), "whole milliseconds")
     if cursor:
         start = sums.later("from", start, cursor.anchor, "never below the anchor")
     reason = None
@@ -104,10 +105,20 @@ def _lower(
 
 
 def _refuse_below_anchor(request: PlanRequest, cursor: CursorState | None) -> None:
-    if cursor and request.user_from and request.user_from < cursor.anchor:
+    if cursor is None:
+        return
+    below = [
+        f"{name} {format_instant(bound)}"
+        for name, bound, beyond in (
+            ("from", request.user_from, request.user_from and request.user_from < cursor.anchor),
+            ("to", request.user_to, request.user_to and request.user_to < cursor.anchor),
+        )
+        if bound and beyond
+    ]
+    if below:
         raise BadInput(
             "BELOW_ANCHOR",
-            f"from {format_instant(request.user_from)} is before this harvest's anchor {format_instant(cursor.anchor)}",
+            f"{' and '.join(below)} is before this harvest's anchor {format_instant(cursor.anchor)}",
             where=f"source {request.source!r}",
             remedy="time before the anchor is BACKFILL's: plan a BACKFILL for it",
         )

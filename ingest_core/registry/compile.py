@@ -28,6 +28,7 @@ from ingest_core.model.spec import (
     SpecSnapshot,
     WindowSpec,
 )
+from ingest_core.registry.paths import path_parses
 from ingest_core.registry.rows import Row, Rows, most_specific
 from ingest_core.registry.source_file import RateLimit, Retry
 
@@ -35,6 +36,7 @@ KNOWN_VALUES = frozenset({"page_size", "page_token"})
 """What a request parameter may be given."""
 
 _LOCATIONS = frozenset({ParamLocation.QUERY.value, ParamLocation.HEADER.value})
+_SECRET_NAMES = frozenset({"authorization", "api_key", "apikey", "x_api_key", "token", "access_token", "cookie"})
 _TEMPLATE_NAMES = frozenset({"from", "to"})
 _T = TypeVar("_T")
 
@@ -86,6 +88,7 @@ def compile_spec(rows: Rows, source: str, endpoint: str, operation: Operation, n
     http = _part(problems, "http", block("reg_prov_http_cfg"), lambda row: _http(row, definition, problems))
     pagination = _part(problems, "pagination", block("reg_prov_pagination_cfg"), lambda row: _pagination(row, problems))
     window = _part(problems, "window", block("reg_prov_window_offset_cfg"), lambda row: _window(row, problems))
+    _check_paths(definition, provenance["output_mapping"], block("reg_prov_pagination_cfg"), problems)
     auth = _auth(block("reg_prov_credential"), problems)
     params = _params(_in_force(rows, "reg_prov_api_param_map", "param_name", endpoint, operation, now), problems)
     rules = _in_force(rows, "reg_prov_expr_render_rule", "field_code", endpoint, operation, now)
@@ -127,6 +130,12 @@ def _part(problems: _Problems, name: str, row: Row | None, build: Callable[[Row]
 
 def _http(row: Row, definition: Row, problems: _Problems) -> HttpSpec:
     url = row["base_url"]
+    problems.need("@" not in url, "http.base_url must not hold credentials")
+    for name in (*row["headers"], *row["query_params"]):
+        problems.need(
+            name.lower().replace("-", "_") not in _SECRET_NAMES,
+            f"http: {name!r} carries a credential; name it by reference in the `credential` block",
+        )
     problems.need(
         url.startswith("https://") or (url.startswith("http://") and row["allow_plain_http"]),
         f"http.base_url {url!r} is not https (set allow_plain_http: true if that is meant)",
@@ -257,13 +266,33 @@ def _render(rows: Rows, rules: list[Row], window: WindowSpec, problems: _Problem
     problems.need(window.field in known, f"window.field {window.field!r} is not in `fields`")
     if not rules:
         return None
-    names = {name for _, name, _, _ in Formatter().parse(rules[0]["template"]) if name is not None}
-    problems.need(
-        names <= _TEMPLATE_NAMES,
-        f"render rule for {window.field!r}: unknown names {_names(names - _TEMPLATE_NAMES)}; "
-        f"known: {_names(_TEMPLATE_NAMES)}",
-    )
+    problem = _template_problem(rules[0]["template"])
+    problems.need(problem is None, f"render rule for {window.field!r}: template {rules[0]['template']!r} {problem}")
     return RenderSpec(field=window.field, param=rules[0]["param_name"], template=rules[0]["template"])
+
+
+def _template_problem(template: str) -> str | None:
+    """What is wrong with a template: it holds the names it must, plainly, and nothing else."""
+    try:
+        parts = list(Formatter().parse(template))
+    except ValueError as error:
+        return f"does not parse: {error}"
+    if any(spec or conversion for _, _, spec, conversion in parts):
+        return "has a format or conversion; names stand alone, as {from}"
+    names = {name for _, name, _, _ in parts if name is not None}
+    if names - _TEMPLATE_NAMES:
+        return f"has unknown names {_names(names - _TEMPLATE_NAMES)}; known: {_names(_TEMPLATE_NAMES)}"
+    return f"lacks {_names(_TEMPLATE_NAMES - names)}" if names != _TEMPLATE_NAMES else None
+
+
+def _check_paths(definition: Row, mapping: dict[str, str], pagination: Row | None, problems: _Problems) -> None:
+    paths = {
+        f"response.{key.removesuffix('_path')}": value for key, value in definition.items() if key.endswith("_path")
+    }
+    paths |= {f"mapping.{key}": value for key, value in mapping.items()}
+    paths |= {f"pagination.{key}": (pagination or {}).get(f"{key}_path") for key in ("next_token", "has_more")}
+    for name, path in paths.items():
+        problems.need(path is None or path_parses(path), f"{name}: {path!r} is not a path such as $.items[*].id")
 
 
 def _in_force(rows: Rows, table: str, name: str, endpoint: str, operation: Operation, now: datetime) -> list[Row]:

@@ -13,8 +13,8 @@ _SHOWN_VALUE_CHARS = 60
 
 def read_source(text: str, name: str) -> SourceFile:
     """The source a YAML text describes; `name` is what messages call the file."""
-    node, document = _load(text, name)
-    _refuse_repeated_keys(node, name)
+    node, document = _compose(text, name), _construct(text, name)
+    _refuse_repeated_keys(node, name, visited=set())
     try:
         return SourceFile.model_validate(document)
     except ValidationError as error:
@@ -26,18 +26,31 @@ def read_source(text: str, name: str) -> SourceFile:
         ) from error
 
 
-def _load(text: str, name: str) -> tuple[yaml.MappingNode, Any]:
+def _construct(text: str, name: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        raise _not_yaml(error, name) from error
+
+
+def _not_yaml(error: Exception, name: str) -> BadInput:
+    return BadInput("SOURCE_NOT_YAML", f"not YAML: {error}", where=name)
+
+
+def _compose(text: str, name: str) -> yaml.MappingNode:
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        document = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
-        raise BadInput("SOURCE_NOT_YAML", f"not YAML: {error}", where=name) from error
+        raise _not_yaml(error, name) from error
     if not isinstance(node, yaml.MappingNode):
         raise BadInput("SOURCE_NOT_A_MAPPING", "the document must be a mapping with a `source` block", where=name)
-    return node, document
+    return node
 
 
-def _refuse_repeated_keys(node: yaml.Node, name: str) -> None:
+def _refuse_repeated_keys(node: yaml.Node, name: str, visited: set[int]) -> None:
+    if id(node) in visited:  # an alias, perhaps of what it stands in
+        return
+    visited.add(id(node))
     children: list[yaml.Node] = []
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
@@ -49,7 +62,7 @@ def _refuse_repeated_keys(node: yaml.Node, name: str) -> None:
     elif isinstance(node, yaml.SequenceNode):
         children = node.value
     for child in children:
-        _refuse_repeated_keys(child, name)
+        _refuse_repeated_keys(child, name, visited)
 
 
 def _explain(problem: Any, root: yaml.Node, name: str) -> str:
@@ -57,7 +70,8 @@ def _explain(problem: Any, root: yaml.Node, name: str) -> str:
     value = repr(problem["input"])
     if len(value) > _SHOWN_VALUE_CHARS:
         value = value[: _SHOWN_VALUE_CHARS - 1] + "…"
-    got = "" if problem["type"] == "missing" else f" (got {value})"
+    unsaid = problem["type"] == "missing" or problem["loc"][0] == "credential"  # it may be a secret in the wrong place
+    got = "" if unsaid else f" (got {value})"
     return f"{_place(name, _find(root, problem['loc']))}: {path}: {problem['msg']}{got}"
 
 

@@ -162,7 +162,7 @@ class Retry(ScopedBlock):
 class RateLimit(ScopedBlock):
     """How fast the provider may be asked."""
 
-    requests_per_second: Annotated[float, Field(gt=0)] = 1.0
+    requests_per_second: Annotated[float, Field(gt=0, le=100_000)] = 1.0
     burst: PositiveInt = 1
 
 

@@ -28,7 +28,7 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         token=value["resumeToken"],
         token_at=parse_instant(value["tokenAt"]) if value["tokenAt"] else None,
         as_of=parse_instant(value["asOf"]) if value["asOf"] else None,
-        ended=value["ended"],
+        ended=value.get("ended", False),
         restarts=value["restarts"],
         shortfall=value["shortfall"],
     )

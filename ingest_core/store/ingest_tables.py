@@ -235,6 +235,7 @@ ing_cursor = sa.Table(
     sa.Column("normalized_instant", Utc),
     sa.Column("normalized_numeric", sa.Numeric(38, 0)),
     sa.Column("anchor_instant", Utc),
+    sa.Column("settled_instant", Utc),
     sa.Column("observed_max_value", long_text()),
     *_last_lineage(required=False),
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),

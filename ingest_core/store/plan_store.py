@@ -127,11 +127,12 @@ class SqlPlanTransaction:
 
     def lock_cursor(self, namespace: Namespace) -> CursorState | None:
         """The namespace's watermark, locked until the transaction ends."""
-        query = sa.select(ing_cursor.c.normalized_instant, ing_cursor.c.anchor_instant).where(
-            in_namespace(ing_cursor, namespace)
+        cursor = ing_cursor
+        query = sa.select(cursor.c.normalized_instant, cursor.c.anchor_instant, cursor.c.settled_instant).where(
+            in_namespace(cursor, namespace)
         )
         row = self._connection.execute(locked(query) if self._lock else query).first()
-        return CursorState(row.normalized_instant, row.anchor_instant) if row else None
+        return CursorState(row.normalized_instant, row.anchor_instant, row.settled_instant) if row else None
 
     def ground(self, namespace: Namespace, window: Window) -> Ground:
         """What is known of the window."""
@@ -164,6 +165,7 @@ class SqlPlanTransaction:
         now = self._database.now(self._connection)
         plan_id = self._insert_head(head, now)
         self._note_query(head, now)
+        self._note_settled(head)
         if anchor:
             self._anchor(head, plan_id, now)
         self._ensure_control(head.namespace.partition, now)
@@ -200,6 +202,12 @@ class SqlPlanTransaction:
         table = ing_schedule_instance
         query = {"expr_proto_hash": head.expr_proto_hash, "expr_proto_snapshot": head.expression, "updated_at": now}
         self._connection.execute(sa.update(table).where(table.c.id == head.instance_id).values(query))
+
+    def _note_settled(self, head: PlanHead) -> None:
+        """Remember what the events say is settled, so that the next plan need not read them again."""
+        if head.settled:
+            mine = in_namespace(ing_cursor, head.namespace)
+            self._connection.execute(sa.update(ing_cursor).where(mine).values(settled_instant=head.settled))
 
     def _anchor(self, head: PlanHead, plan_id: int, now: datetime) -> None:
         """The one write of the planner to cursors: where this namespace begins."""

@@ -12,6 +12,7 @@ CREATE TABLE ing_cursor (
     normalized_instant DATETIME(6),
     normalized_numeric NUMERIC(38, 0),
     anchor_instant DATETIME(6),
+    settled_instant DATETIME(6),
     observed_max_value LONGTEXT COLLATE utf8mb4_0900_bin,
     schedule_instance_id BIGINT,
     plan_id BIGINT,

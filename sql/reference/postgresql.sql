@@ -12,6 +12,7 @@ CREATE TABLE ing_cursor (
     normalized_instant TIMESTAMP(6) WITH TIME ZONE,
     normalized_numeric NUMERIC(38, 0),
     anchor_instant TIMESTAMP(6) WITH TIME ZONE,
+    settled_instant TIMESTAMP(6) WITH TIME ZONE,
     observed_max_value TEXT COLLATE "C",
     schedule_instance_id BIGINT,
     plan_id BIGINT,

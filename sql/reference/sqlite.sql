@@ -12,6 +12,7 @@ CREATE TABLE ing_cursor (
     normalized_instant BIGINT,
     normalized_numeric NUMERIC(38, 0),
     anchor_instant BIGINT,
+    settled_instant BIGINT,
     observed_max_value TEXT,
     schedule_instance_id INTEGER,
     plan_id INTEGER,

@@ -133,6 +133,8 @@ def requests_for(draw: st.DrawFn, cursor: CursorState | None) -> PlanRequest:
     if cursor and user_from:
         user_from = max(user_from, cursor.anchor)
     user_to = draw(st.none() | recent_instants())
+    if cursor and user_to:
+        user_to = max(user_to, cursor.anchor)
     if user_from and user_to and user_from >= user_to:
         user_to = user_from + timedelta(microseconds=1)
     return PlanRequest("crossref", user_from=user_from, user_to=user_to)

@@ -173,9 +173,6 @@ def test_a_plan_reads_the_window_of_its_lookback() -> None:
     assert proposed(FAILED_LOOKBACK, now="15:20") >= {"11:00", "12:00", "13:00", "14:00"}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_propose looks at the resolved window only: older unsettled ground is lost (D6)"
-)
 def test_a_failed_lookback_slice_is_not_forgotten_when_the_watermark_has_moved_on() -> None:
     assert "10:00" in proposed(FAILED_LOOKBACK, now="15:20")
 
@@ -184,14 +181,7 @@ def test_with_the_users_bounds_no_older_ground_is_added() -> None:
     assert proposed(FAILED_LOOKBACK, now="15:20", user_from="12:00", user_to="15:00") == {"12:00", "13:00", "14:00"}
 
 
-RESTS_TOO_LONG = pytest.mark.xfail(
-    strict=True, reason="recheck rests ground until it has left the lookback for good (D6)"
-)
-
-
-@pytest.mark.parametrize(
-    "tick", [10, pytest.param(7, marks=RESTS_TOO_LONG), pytest.param(25, marks=RESTS_TOO_LONG), 60]
-)
+@pytest.mark.parametrize("tick", [10, 7, 25, 60])
 def test_every_instant_is_settled_in_the_end_however_often_harvests_run(tick: int) -> None:
     spec = crossref_spec(window={"unit": "MINUTE", "step_seconds": 600})
     anchor, now, end = at("00:00"), at("00:20"), at("12:00")

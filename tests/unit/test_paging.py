@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.paging import Step, before_hash, next_step, resume_point
+from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.paging import NextPageMissing, Step, before_hash, next_step, resume_point
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 from tests.support.specs import at, crossref_spec, page_of
@@ -152,3 +153,9 @@ class TestWhereAnAttemptBegins:
 
     def test_reading_anew_has_a_new_as_of(self) -> None:
         assert READ.anew().as_of is None
+
+
+def test_more_to_come_without_a_token_is_an_error_not_an_end() -> None:
+    page = DecodedPage(items=[{}], raw=["{}"], total=None, next_token=None, has_more=True)
+    with pytest.raises(NextPageMissing):
+        next_step(crossref_spec().pagination, page, 1, 1)

@@ -134,7 +134,6 @@ def test_the_last_step_of_each_end_in_the_audit_trail_is_that_end(case: Case) ->
     assert ends["to"] == format_instant(decision.end)
 
 
-@pytest.mark.xfail(strict=True, reason="resolve_harvest floors both ends to milliseconds without noting the step")
 def test_rounding_to_milliseconds_is_in_the_audit_trail() -> None:
     decision = resolve(**ROUNDED.given)
     ends = {step["step"]: step["value"] for step in decision.audit}
@@ -235,3 +234,10 @@ def test_alignment_and_anchor_are_steps_too() -> None:
 def test_a_request_whose_bounds_cross_is_refused(user_from: str, user_to: str) -> None:
     with pytest.raises(BadInput, match="is not before to"):
         resolve(user_from=user_from, user_to=user_to)
+
+
+def test_an_end_below_the_anchor_is_refused_too() -> None:
+    anchored = CursorState(at("12:00"), at("06:00"))
+    with pytest.raises(BadInput) as refused:
+        resolve_harvest(PlanRequest("crossref", user_to=at("05:00")), anchored, crossref_spec().window, at("13:00"))
+    assert refused.value.code == "BELOW_ANCHOR"

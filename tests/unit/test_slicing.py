@@ -151,7 +151,7 @@ def test_a_harvest_has_one_watermark_per_endpoint_and_query() -> None:
 def test_everything_narrowed_to_a_range_is_the_range_and_nothing_stays_a_condition() -> None:
     bounds = Range("indexed_at", WINDOW)
 
-    assert localize(Const(value=True), bounds) == bounds.json()
-    narrowed = localize(Const(value=False), bounds)
+    assert localize(Const(value=True).json(), bounds) == bounds.json()
+    narrowed = localize(Const(value=False).json(), bounds)
     assert narrowed["op"] == "AND"
     assert {child["op"] for child in narrowed["children"]} == {"CONST", "RANGE"}

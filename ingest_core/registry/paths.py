@@ -9,16 +9,25 @@ from jsonpath_ng.ext import parser as jsonpath
 
 Getter = Callable[[Any], Any]
 
-_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^']+)'\]|\[(\d+)\]|\[(\*)\]")
+_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d+)\]|\[(\*)\]""")
 
 
 @lru_cache(maxsize=1024)
 def compile_path(path: str) -> Getter:
-    """A function that finds the path's value in a document: a list where the path has `[*]`, None where it is not."""
+    """A function that finds the path's value: a list where the path has `[*]`, None where it leads nowhere."""
     steps = plain_steps(path)
     if steps is None:
         return _jsonpath(path)
     return _chain(steps)
+
+
+def path_parses(path: str) -> bool:
+    """Whether it is a path at all."""
+    try:
+        compile_path(path)
+    except Exception:
+        return False
+    return path.startswith("$")
 
 
 def plain_steps(path: str) -> list[str | int] | None:
@@ -31,8 +40,8 @@ def plain_steps(path: str) -> list[str | int] | None:
         match = _STEP.match(path, at)
         if match is None:
             return None
-        name, quoted, index, every = match.groups()
-        steps.append(int(index) if index is not None else (every or name or quoted))
+        name, single, double, index, every = match.groups()
+        steps.append(int(index) if index is not None else (every or name or single or double))
         at = match.end()
     return steps
 
@@ -58,8 +67,10 @@ def _chain(steps: list[str | int]) -> Getter:
 def _every(outer: Getter, inner: Getter) -> Getter:
     def get(value: Any) -> Any:
         many = outer(value)
+        if isinstance(many, dict):
+            many = list(many.values())
         if not isinstance(many, list):
-            return []
+            return None
         found = (inner(one) for one in many)
         return [one for one in found if one is not None]
 

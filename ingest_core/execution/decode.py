@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import orjson
 
+from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.registry.paths import compile_path, plain_steps
@@ -32,6 +33,7 @@ class DecodedPage:
     total: int | None
     next_token: str | None
     has_more: bool | None
+    long_numbers: bool = False
 
 
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
@@ -48,6 +50,7 @@ def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
         total=_whole_number(_at(document, spec.response.total_path)),
         next_token=str(token) if token not in (None, "") else None,
         has_more=_truth(_at(document, pagination.has_more_path)),
+        long_numbers=holds_long_number(body),
     )
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +12,7 @@ from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.instants import parse_source_time
 from ingest_core.model.canonical import canonical_json, hash_text
 from ingest_core.model.codes import IdNormalizer, QuarantineReason
+from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.record import Record, Rejected
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import SpecSnapshot
@@ -28,9 +28,6 @@ _NORMALIZE: dict[IdNormalizer, Callable[[str], str]] = {
     IdNormalizer.NONE: str.strip,
     IdNormalizer.DOI: lambda text: text.strip().lower(),
 }
-
-
-_HUGE_NUMBER = re.compile(r"(?<![\w.])-?\d{19,}(?![\w.])")
 
 
 class _Unusable(Exception):
@@ -60,7 +57,7 @@ class Router:
         hashes = bytearray()
         for item, raw in zip(page.items, page.raw, strict=True):
             try:
-                record = self._record(item, raw, asked_at)
+                record = self._record(item, raw, asked_at, long_numbers=page.long_numbers)
                 records.append(record)
                 hashes += short_hash(record.provider_id)
             except _Unusable as unusable:
@@ -69,10 +66,10 @@ class Router:
                 hashes += bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
         return records, rejected, bytes(hashes)
 
-    def _record(self, item: Any, raw: str, asked_at: datetime) -> Record:
+    def _record(self, item: Any, raw: str, asked_at: datetime, *, long_numbers: bool) -> Record:
         if not isinstance(item, dict):
             raise _Unusable(QuarantineReason.NOT_AN_OBJECT, self._response.items_path)
-        payload_hash = _content_hash(item, raw)
+        payload_hash = _content_hash(item, raw, long_numbers=long_numbers)
         provider_id = self._provider_id(self._id(item))
         updated_at = self._instant(self._updated_at(item), provider_id)
         fields = {name: value for name, get in self._mapping if (value := get(item)) not in (None, [], "")}
@@ -109,14 +106,14 @@ def short_hash(provider_id: str) -> bytes:
     return hashlib.sha256(provider_id.encode()).digest()[:ID_HASH_BYTES]
 
 
-def _content_hash(item: dict[str, Any], raw: str) -> str:
+def _content_hash(item: dict[str, Any], raw: str, *, long_numbers: bool) -> str:
     """Hash of the record's content, whatever the order of its keys; unusable if no store would take it."""
     if len(raw) > MAX_PAYLOAD_CHARS:
         raise _Unusable(QuarantineReason.TOO_LARGE, "$")
     if "\\u0000" in raw and _holds_nul(item):
         raise _Unusable(QuarantineReason.TEXT_INVALID, "$")
     try:
-        if _HUGE_NUMBER.search(raw):  # orjson reads them as floats, which would hide a changed digit
+        if long_numbers and holds_long_number(raw.encode()):
             return hash_text(canonical_json(json.loads(raw)))
         content = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError) as error:  # a lone surrogate, or a number beyond 64 bits

@@ -19,6 +19,7 @@ from ingest_core.planning.slicing import draft_slice, slice_time
 from ingest_core.planning.window import WindowDecision, resolve_harvest
 from ingest_core.registry.compile import compile_spec, endpoint_for
 from ingest_core.registry.ports import RegistryStore
+from ingest_core.registry.rows import Rows
 
 NOTHING_NEEDED = "every part of the window is settled, was just read, or is in a live task"
 
@@ -84,12 +85,13 @@ class Planner:
 
     def record_trigger(self, request: PlanRequest, trigger: Trigger) -> int:
         """Write the trigger down, once."""
-        return self._plans.record_trigger(trigger, request, self._partition(request))
+        rows = self._registry.rows(request.source)
+        return self._plans.record_trigger(trigger, request, _partition(request, rows))
 
     def compile(self, request: PlanRequest, instance_id: int | None = None) -> SpecSnapshot:
         """The snapshot the plan will run on; a failure is noted on the trigger."""
-        partition = self._partition(request)
         rows = self._registry.rows(request.source)
+        partition = _partition(request, rows)
         try:
             return compile_spec(
                 rows, request.source, partition.endpoint_name, partition.operation_code, self._clock.now()
@@ -164,15 +166,14 @@ class Planner:
             settled = settled_until(cursor.unsettled_from, ground.coverage, spec.window)
         return Proposal(decision, slices, first=cursor is None, settled=settled)
 
-    def _partition(self, request: PlanRequest) -> Partition:
-        endpoint = endpoint_for(
-            self._registry.rows(request.source), request.source, request.endpoint, request.operation
-        )
-        return Partition(request.source, endpoint, request.operation)
-
     def _note(self, instance_id: int | None, error: PatraError) -> None:
         if instance_id is not None:
             self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
+
+
+def _partition(request: PlanRequest, rows: Rows) -> Partition:
+    endpoint = endpoint_for(rows, request.source, request.endpoint, request.operation)
+    return Partition(request.source, endpoint, request.operation)
 
 
 def _reach(request: PlanRequest, cursor: CursorState | None, decision: WindowDecision) -> Window | None:

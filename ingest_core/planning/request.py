@@ -8,6 +8,8 @@ from ingest_core.model.codes import Operation, SchedulerCode, TriggerType
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 
+MAX_TRIGGER_KEY_CHARS = 200
+
 
 @dataclass(frozen=True)
 class Trigger:
@@ -17,6 +19,15 @@ class Trigger:
     key: str
     job_id: str | None = None
     type: TriggerType = TriggerType.MANUAL
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.key) <= MAX_TRIGGER_KEY_CHARS:
+            raise BadInput(
+                "TRIGGER_KEY_INVALID",
+                f"a trigger key has 1 to {MAX_TRIGGER_KEY_CHARS} characters, this one has {len(self.key)}",
+                where="trigger",
+                remedy="give a shorter --trigger-key",
+            )
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,13 @@ class SqlCursorStore:
             .order_by(event.c.id.desc())
             .limit(1)
         ).one()
+        observed = connection.execute(
+            sa.select(sa.func.max(event.c.observed_max_value)).where(
+                in_namespace(event, namespace),
+                event.c.window_to > row.normalized_instant,
+                event.c.window_to <= frontier,
+            )
+        ).scalar()
         lineage = ("schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id", "batch_id", "expr_hash")
         connection.execute(
             sa.update(cursor)
@@ -102,7 +109,7 @@ class SqlCursorStore:
             .values(
                 normalized_instant=frontier,
                 cursor_value=format_instant(frontier),
-                observed_max_value=max(last.observed_max_value or "", row.observed_max_value or "") or None,
+                observed_max_value=max(observed or "", row.observed_max_value or "") or None,
                 version=cursor.c.version + 1,
                 updated_at=self._database.now_sql(),
                 **{name: getattr(last, name) for name in lineage},

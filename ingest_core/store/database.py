@@ -37,13 +37,15 @@ class Database:
     @property
     def shown_url(self) -> str:
         """The URL without its password."""
-        return self.url.render_as_string(hide_password=True)
+        return self.url.set(query={}).render_as_string(hide_password=True)
 
     @contextmanager
-    def read(self) -> Iterator[sa.Connection]:
-        """A connection that only reads."""
+    def read(self, *, snapshot: bool = False) -> Iterator[sa.Connection]:
+        """A connection that only reads; as a snapshot, all statements see the same moment."""
         with self._translated(), self._connect() as connection:
             connection.execution_options(**{dialect.READ_ONLY: True})
+            if snapshot and self.dialect_name != "sqlite":  # whose transactions are snapshots anyway
+                connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     @contextmanager

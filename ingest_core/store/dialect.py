@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
 from ingest_core.model.errors import BadInput
+from ingest_core.model.numbers import holds_long_number
 from ingest_core.store.types import Utc
 
 READ_ONLY = "patra_read_only"
@@ -28,7 +29,8 @@ _DRIVERS = {
     "mariadb": "mysql+pymysql",
 }
 _POSTGRES_CONFLICTS = {"40001", "40P01", "55P03"}
-_MYSQL_CONFLICTS = {1020, 1205, 1213}
+_MYSQL_CONFLICTS = {1020, 1205, 1213, 1305}  # 1305: a deadlock took our savepoint along
+_WAL_ATTEMPTS = 100
 _SCHEMA_LOCK = 7_061_747_261
 _LOCK_WAIT_SECONDS = 120
 _STRICT_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO"
@@ -38,7 +40,7 @@ def parse_url(text: str) -> URL:
     """A database URL with the driver this product uses."""
     try:
         url = make_url(text)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:  # ValueError: its port is no number
         raise _bad_url("it is not a URL") from error
     driver = _DRIVERS.get(url.get_backend_name())
     if driver is None:
@@ -63,7 +65,12 @@ def _dump_json(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
 
 
-_JSON: dict[str, Any] = {"json_serializer": _dump_json, "json_deserializer": orjson.loads}
+def _load_json(text: str | bytes) -> Any:
+    data = text.encode() if isinstance(text, str) else text
+    return json.loads(data) if holds_long_number(data) else orjson.loads(data)
+
+
+_JSON: dict[str, Any] = {"json_serializer": _dump_json, "json_deserializer": _load_json}
 
 
 def create_engine(url: URL, pool_size: int = 5) -> Engine:
@@ -96,8 +103,23 @@ def _now_micros() -> int:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # we begin transactions ourselves, see _begin_sqlite
     connection.create_function("patra_now", 0, _now_micros)  # SQLite's own clock has only milliseconds
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000"):
+    for pragma in ("busy_timeout=30000", "synchronous=NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
+    _use_write_ahead_log(connection)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """The first to open a new file changes its mode; SQLite lets the others fail instead of wait."""
+    for _ in range(_WAL_ATTEMPTS):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            time.sleep(0.1)
+        else:
+            return
+    connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
@@ -167,10 +189,8 @@ def is_conflict(error: DBAPIError) -> bool:
     if isinstance(error, IntegrityError):
         return True
     origin = error.orig
-    state = getattr(origin, "sqlstate", None)
-    if state is not None:
-        return state in _POSTGRES_CONFLICTS
     if isinstance(origin, sqlite3.OperationalError):
         return "locked" in str(origin)
+    # PyMySQL's errors have a state too, but only the number tells a lock's timeout.
     number = origin.args[0] if origin is not None and origin.args else None
-    return number in _MYSQL_CONFLICTS
+    return number in _MYSQL_CONFLICTS or getattr(origin, "sqlstate", None) in _POSTGRES_CONFLICTS

@@ -104,7 +104,10 @@ class ItemWriter:
         for start in range(0, len(seen), _IN_LIST):
             self.connection.execute(
                 sa.update(ing_item)
-                .where(ing_item.c.id.in_(seen[start : start + _IN_LIST]))
+                .where(
+                    ing_item.c.id.in_(seen[start : start + _IN_LIST]),
+                    ing_item.c.refresh_checked_at < self.batch.asked_at,  # a page asked for later was faster
+                )
                 .values(refresh_checked_at=self.batch.asked_at, expr_hash=self.run.task.expr_hash)
             )
 

@@ -23,7 +23,7 @@ class SqlRegistryStore:
 
     def rows(self, source: str) -> Rows:
         """The rows in force; BadInput when there is no such source."""
-        with self._database.read() as connection:
+        with self._database.read(snapshot=True) as connection:
             found = {name: _open_rows(connection, table, source) for name, table in SOURCE_TABLES.items()}
             if not found["reg_provenance"]:
                 raise _unknown(source, _codes(connection))

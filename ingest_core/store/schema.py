@@ -59,6 +59,9 @@ def upgrade_schema(database: Database) -> tuple[str | None, str]:
     before = current_revision(database)
     if before is not None:
         refuse_other_schema(database, upgrading=True)
+        level = _level(database)
+        if level is not None and level.schema_level > SCHEMA_LEVEL:
+            return before, before  # newer code brought it up; it still serves this one
     config = _config()
     with database.read() as holder, one_at_a_time(holder), database.write() as connection:
         config.attributes["connection"] = connection

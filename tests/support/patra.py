@@ -21,7 +21,10 @@ from ingest_core.store.tables import metadata
 
 Row = dict[str, Any]
 
-QUICK = {"rate_limit": {"requests_per_second": 2000, "burst": 100}, "retry": {"initial": "PT0.05S", "max": "PT0.2S"}}
+QUICK: dict[str, Row] = {
+    "rate_limit": {"requests_per_second": 2000, "burst": 100},
+    "retry": {"initial": "PT0.05S", "max": "PT0.2S"},
+}
 """A provider on loopback need not be spared."""
 
 
@@ -37,7 +40,7 @@ class StoredRows:
         try:
             with database.read() as connection:
                 known = metadata.tables[table]
-                wanted = [known.c[name] for name in columns] or [known]
+                wanted: list[Any] = [known.c[name] for name in columns] or [known]
                 query = sa.select(*wanted).where(sa.text(where)).order_by(known.c.id)
                 return [dict(row) for row in connection.execute(query).mappings()]
         finally:

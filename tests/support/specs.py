@@ -9,6 +9,7 @@ import yaml
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.model.codes import Operation
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage, CursorState
@@ -85,4 +86,6 @@ def page_of(
     has_more: bool | None = None,
 ) -> DecodedPage:
     """A decoded page; its records' texts matter only where a test gives them."""
-    return DecodedPage(items, [str(item) for item in items] if raw is None else raw, total, next_token, has_more)
+    texts = [str(item) for item in items] if raw is None else raw
+    long_numbers = holds_long_number("".join(texts).encode("utf-8", "replace"))
+    return DecodedPage(items, texts, total, next_token, has_more, long_numbers)

@@ -237,28 +237,31 @@ def change(database: Database, table: sa.Table, *where: sa.ColumnElement[bool], 
         connection.execute(sa.update(table).where(*where).values(**values))
 
 
+_EVERYTHING = {table.name: sa.select(table).order_by(*table.primary_key.columns) for table in metadata.sorted_tables}
+
+
 def contents(database: Database, prefix: str = "ing_") -> dict[str, list[dict[str, Any]]]:
     """All that is stored, table by table: what was ingested, or the Registry (`reg_`)."""
-    tables = [table for table in metadata.sorted_tables if table.name.startswith(prefix)]
     with database.read() as connection:
         return {
-            table.name: [
-                dict(row)
-                for row in connection.execute(sa.select(table).order_by(*table.primary_key.columns)).mappings()
-            ]
-            for table in tables
+            name: [dict(row) for row in connection.execute(query).mappings()]
+            for name, query in _EVERYTHING.items()
+            if name.startswith(prefix)
         }
+
+
+_FILLED = " UNION ALL ".join(
+    f"SELECT '{name}' FROM (SELECT 1 AS one) AS here WHERE EXISTS (SELECT 1 FROM {name})"
+    for name in _EVERYTHING
+    if name not in KEPT_TABLES
+)
 
 
 def clear(database: Database) -> None:
     """Empty every table but the dictionary and the schema's level."""
-    tables = {table.name: table for table in metadata.sorted_tables if table.name not in KEPT_TABLES}
-    filled = sa.union_all(
-        *(sa.select(sa.literal(name)).where(sa.exists(sa.select(table))) for name, table in tables.items())
-    )
     with database.write() as connection:
-        for name in connection.execute(filled).scalars().all():
-            connection.execute(sa.delete(tables[name]))
+        for name in connection.exec_driver_sql(_FILLED).scalars().all():
+            connection.exec_driver_sql(f"DELETE FROM {name}")
 
 
 class Crash(Exception):

@@ -1,0 +1,1 @@
+"""Every promise of the stores, on every database."""

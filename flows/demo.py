@@ -89,6 +89,7 @@ def _environment(settings: Settings, sandbox: Sandbox) -> Iterator[None]:
         f"PATRA_UPSTREAM_{SOURCE.upper()}": sandbox.url(SOURCE),
         "PREFECT_HOME": str(Path(settings.home).absolute() / "prefect"),
         "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOGGING_LEVEL": "ERROR",
         "DO_NOT_TRACK": "1",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
@@ -78,14 +79,15 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
     registry = SqlRegistryStore(database)
     queue = SqlTaskQueue(database)
     cursors = SqlCursorStore(database)
-    runner = TaskRunner(queue, SqlRunLedger(database), cursors, SqlRateGate(database), upstream, database)
+    stop = Event()
+    runner = TaskRunner(queue, SqlRunLedger(database), cursors, SqlRateGate(database), upstream, database, stop)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     return App(
         settings=settings,
         database=database,
         registry=registry,
         planner=Planner(registry, SqlPlanStore(database), database),
-        executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds),
+        executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         queue=queue,
         cursors=cursors,
         readside=SqlReadside(database),

@@ -1,6 +1,10 @@
 """`patra plan`, `execute` and the commands that show what is going on."""
 
+import signal
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
 from typing import Annotated, Any
 
 import typer
@@ -96,18 +100,36 @@ def execute(
     with open_app() as app:
         if source:
             app.registry.rows(source)
-        try:
+        with _stopped_by_signals(app.executor.stop):
             report = _execute(app, source, max_tasks, until_idle=until_idle, show=not as_json and on_terminal())
-        except KeyboardInterrupt:
+        if app.executor.stop.is_set():
             raise PatraError(
                 "INTERRUPTED", "interrupted; the task in work is queued again", where="execute", remedy="execute again"
-            ) from None
+            )
     if as_json:
         print_json(report.json())
     else:
         _show_execution(report)
     if report.failed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+@contextmanager
+def _stopped_by_signals(stop: Event) -> Iterator[None]:
+    """Let the first SIGINT or SIGTERM end the work in good order; a second one ends it at once."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask_to_stop(number: int, _frame: object) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, ask_to_stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _execute(app: App, source: str | None, max_tasks: int | None, *, until_idle: bool, show: bool) -> ExecuteReport:

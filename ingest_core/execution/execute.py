@@ -1,9 +1,9 @@
 """The executor's use case: claim and run tasks until there is nothing more to do."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
@@ -63,13 +63,20 @@ class Executor:
     """Leases tasks one after the other and runs them."""
 
     def __init__(
-        self, queue: TaskQueue, cursors: CursorStore, runner: TaskRunner, owner: str, lease_ttl_seconds: int
+        self,
+        queue: TaskQueue,
+        cursors: CursorStore,
+        runner: TaskRunner,
+        owner: str,
+        lease_ttl_seconds: int,
+        stop: Event,
     ) -> None:
         self._queue = queue
         self._cursors = cursors
         self.runner = runner
         self._owner = owner
         self._lease_ttl_seconds = lease_ttl_seconds
+        self.stop = stop
 
     def execute(
         self,
@@ -83,7 +90,7 @@ class Executor:
         report = ExecuteReport()
         work = run or self.runner.run
         self._cursors.repair()
-        while max_tasks is None or report.attempts < max_tasks:
+        while not self.stop.is_set() and (max_tasks is None or report.attempts < max_tasks):
             task = self.claim(source)
             if task:
                 summary = work(task)
@@ -103,7 +110,7 @@ class Executor:
         wait = self._queue.waiting(source)
         if wait is None or wait > NEAR:
             return False
-        time.sleep(min(wait + timedelta(milliseconds=50), _LONGEST_NAP).total_seconds())
+        self.stop.wait(min(wait + timedelta(milliseconds=50), _LONGEST_NAP).total_seconds())
         return True
 
 

@@ -18,9 +18,6 @@ class TaskQueue(Protocol):
     def leased(self, lease: Lease) -> Task:
         """The task behind a lease; LeaseLost when it is another's."""
 
-    def release(self, lease: Lease) -> None:
-        """Give the task back unfinished; LeaseLost when it is another's."""
-
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""
 

@@ -1,11 +1,12 @@
 """Working one leased task to its end: the next page is fetched while the last is written."""
 
-import contextlib
 import logging
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from threading import Event
 from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
@@ -33,6 +34,7 @@ LONGEST_RETRY = timedelta(minutes=15)
 DRIFT_SHARE = 0.2
 DRIFT_RECORDS = 10
 SAMPLE_CHARS = 500
+STOP_POLL_SECONDS = 0.2
 _TOKEN_REFUSED = {400, 404, 410}
 _TOKEN_PERHAPS_REFUSED = 500
 
@@ -62,6 +64,10 @@ class _SliceRestart(Exception):
         super().__init__(message)
         self.code = code
         self.shortfall = shortfall
+
+
+class _Stopped(Exception):
+    """Somebody wants this worker to end."""
 
 
 class SchemaDrift(Exception):
@@ -107,6 +113,7 @@ class TaskRunner:
         gate: RateGate,
         upstream: Upstream,
         clock: Clock,
+        stop: Event,
     ) -> None:
         self._queue = queue
         self._ledger = ledger
@@ -114,6 +121,7 @@ class TaskRunner:
         self._gate = gate
         self._upstream = upstream
         self._clock = clock
+        self._stop = stop
 
     def run(self, task: Task, flow: FlowRun | None = None) -> RunSummary:
         """Work the task to its end, and let the watermark follow."""
@@ -124,17 +132,9 @@ class TaskRunner:
             self._ledger.finish(run, outcome)
         except LeaseLost as lost:
             return RunSummary(task.lease.task_id, None, error=str(lost))
-        except KeyboardInterrupt:
-            self._give_back(task)
-            raise
         if outcome.task_status == TaskStatus.SUCCEEDED:
             self._cursors.advance(task.namespace)
         return summary
-
-    def _give_back(self, task: Task) -> None:
-        """Interrupted by a person: somebody may go on at once."""
-        with contextlib.suppress(LeaseLost):
-            self._queue.release(task.lease)
 
     def _prepare(self, run: Run) -> _Walk:
         task = run.task
@@ -157,6 +157,8 @@ class TaskRunner:
             return outcome, _summary(walk, TaskStatus.SUCCEEDED)
         except _SliceRestart as restart:
             return _restart(walk, restart)
+        except _Stopped:
+            return _given_back(walk)
         except UpstreamError as error:
             return _upstream_failed(walk, error)
         except (LeaseLost, Unreachable):
@@ -193,15 +195,19 @@ class TaskRunner:
 
     def _answer(self, walk: _Walk, asked: "_Asked") -> FetchedPage:
         """Wait for the page, keeping the lease meanwhile."""
-        while True:
+        renewed = time.monotonic()
+        while not self._stop.is_set():
             try:
-                return asked.answer.result(timeout=walk.task.lease.ttl_seconds / 3)
+                return asked.answer.result(timeout=STOP_POLL_SECONDS)
             except FutureTimeout:
-                self._queue.renew(walk.task.lease)
+                if time.monotonic() - renewed > walk.task.lease.ttl_seconds / 3:
+                    self._queue.renew(walk.task.lease)
+                    renewed = time.monotonic()
             except UpstreamError as error:
                 self._ledger.fail_batch(walk.run, asked.batch, error.json())
                 _raise_restart(walk, asked.batch, error)
                 raise
+        raise _Stopped
 
     def _receive(self, walk: _Walk, asked: "_Asked", fetched: FetchedPage) -> tuple[PageOutcome, Step]:
         """Route the page's records and see what comes next."""
@@ -276,6 +282,11 @@ def _ended_partial(walk: _Walk) -> tuple[RunOutcome, RunSummary]:
     message = f"stopped at max_page {limit}: the rest of the window is not read, and the watermark waits"
     error = {"level": ErrorLevel.L2.value, "code": "MAX_PAGE", "message": message}
     return RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error), _summary(walk, TaskStatus.PARTIAL, error)
+
+
+def _given_back(walk: _Walk) -> tuple[RunOutcome, RunSummary]:
+    error = {"level": ErrorLevel.L1.value, "code": "INTERRUPTED", "message": "interrupted; the task is queued again"}
+    return RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error), _summary(walk, TaskStatus.QUEUED, error)
 
 
 def _restart(walk: _Walk, restart: _SliceRestart) -> tuple[RunOutcome, RunSummary]:

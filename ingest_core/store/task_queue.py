@@ -20,8 +20,6 @@ from ingest_core.store.tables import ing_partition_control, ing_plan, ing_plan_s
 MAX_EXPIRIES = 5
 """So often may a task's lease expire without a committed page."""
 
-_RELEASED = {"code": "RELEASED", "message": "the worker was interrupted and gave the task back"}
-
 
 def fenced_update(database: Database, connection: sa.Connection, lease: Lease, **values: Any) -> None:
     """The first statement of every writing transaction of a run: it must hit the task, and renews its lease."""
@@ -85,17 +83,6 @@ class SqlTaskQueue:
             return _load(connection, lease.task_id, lease.ttl_seconds)
 
         return self._database.transact(work)
-
-    def release(self, lease: Lease) -> None:
-        """Give the task back unfinished; LeaseLost when it is another's."""
-
-        def work(connection: sa.Connection) -> None:
-            fenced_update(self._database, connection, lease)
-            given_back = {"status_code": TaskStatus.QUEUED.value, "lease_owner": None, "leased_until": None}
-            connection.execute(sa.update(ing_task).where(ing_task.c.id == lease.task_id).values(given_back))
-            close_runs(connection, lease.task_id, _RELEASED, self._database.now(connection))
-
-        self._database.transact(work)
 
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""

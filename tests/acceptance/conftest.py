@@ -41,9 +41,10 @@ def patra(
     quiet_sandbox: Sandbox,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Patra:
+) -> Iterator[Patra]:
     """`patra` on a new database of this dialect, with the quick Crossref registered."""
     patra = Patra(database_factory.fresh(dialect), quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
     patra("db", "upgrade")
     patra.apply_crossref()
-    return patra
+    yield patra
+    patra.stop_all()

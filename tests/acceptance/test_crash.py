@@ -1,5 +1,6 @@
 """kill -9 in the middle of a harvest: the same rows in the end, and hardly a page twice."""
 
+import signal
 import time
 from collections import Counter
 
@@ -12,6 +13,10 @@ from tests.support.patra import Patra, Row
 START, END = "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"
 IN_FLIGHT = 2
 """The page asked for, and the one fetched ahead."""
+
+
+class Crash(BaseException):
+    """The process is gone."""
 
 
 def _kill_in_the_middle(patra: Patra, sandbox: Sandbox, after_requests: int) -> None:
@@ -102,15 +107,16 @@ def test_a_worker_that_lost_its_lease_commits_nothing(patra: Patra, quiet_sandbo
     quiet_sandbox.script({"kind": "latency", "seconds": 6, "after": 2})
     worker = patra.start("execute")
     deadline = time.monotonic() + 30
-    while len(quiet_sandbox.requests("crossref")) < 2:
+    while len(_committed_pages(patra)) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    worker.send_signal(19)  # SIGSTOP: it lives, but renews nothing
+    time.sleep(0.3)  # it waits for the third page now, and holds no lock
+    worker.send_signal(signal.SIGSTOP)  # it lives, but renews nothing
     time.sleep(2.5)
     done = patra("execute", "--until-idle")
     assert done["tasks"]["succeeded"] == 1
     items = patra.rows("ing_item")
-    worker.send_signal(18)  # SIGCONT: back from the dead
+    worker.send_signal(signal.SIGCONT)  # back from the dead
     worker.communicate(timeout=60)
     assert patra.rows("ing_item") == items
     runs = patra.rows("ing_task_run", "attempt_no", "status_code")
@@ -128,11 +134,12 @@ def test_a_crash_between_the_last_page_and_the_end_asks_for_nothing(
     patra("plan", "crossref", "--from", START, "--to", "2026-01-01T06:00:00Z")
 
     def crash(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise Crash
 
     with monkeypatch.context() as patched:
         patched.setattr(SqlRunLedger, "finish", crash)
-        patra("execute", exit_code=1)
+        with pytest.raises(Crash):
+            patra("execute")
     quiet_sandbox.clear_requests()
     done = patra("execute", "--until-idle")
     assert (done["tasks"]["succeeded"], quiet_sandbox.requests("crossref")) == (1, [])
@@ -142,15 +149,18 @@ def test_a_crash_between_the_last_page_and_the_end_asks_for_nothing(
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-def test_a_person_who_interrupts_gives_the_task_back_at_once(patra: Patra, quiet_sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_asked_to_stop_gives_the_task_back_at_once(
+    patra: Patra, quiet_sandbox: Sandbox, number: signal.Signals
+) -> None:
     patra.apply_crossref(pagination={"page_size": 25})
     patra("plan", "crossref", "--from", START, "--to", END)
     quiet_sandbox.script({"kind": "latency", "seconds": 0.2, "times": None})
     worker = patra.start("execute")
     while len(quiet_sandbox.requests("crossref")) < 3:
         time.sleep(0.02)
-    worker.send_signal(2)  # SIGINT
-    printed, _ = worker.communicate(timeout=30)
+    worker.send_signal(number)
+    printed, _ = worker.communicate(timeout=60)
     assert worker.returncode == 1
     assert "queued again" in printed
     assert {row["status_code"] for row in patra.rows("ing_task")} == {"QUEUED"}

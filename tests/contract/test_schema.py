@@ -287,7 +287,7 @@ def live_through_everything(stores: Stores) -> None:
     finish(stores, run)
     finish(stores, begin(stores), TaskStatus.FAILED)
     stores.cursors.repair()
-    stores.queue.release(stores.queue.leased(begin(stores).task.lease).lease)
+    finish(stores, begin(stores), TaskStatus.QUEUED)
     begin(stores)
     stores.database.clock_shift += schema_days()
     stores.queue.give_back_expired()

@@ -17,7 +17,6 @@ from ingest_core.store.database import Database
 from ingest_core.store.tables import (
     ing_partition_control,
     ing_plan,
-    ing_plan_slice,
     ing_task,
     ing_task_run,
     ing_task_run_batch,
@@ -38,7 +37,6 @@ from tests.support.stores import (
     open_page,
     page,
     plan_harvest,
-    read_page,
     record,
     rejected,
     rows,
@@ -181,80 +179,11 @@ def test_an_expired_lease_comes_back(stores: Stores, other: Database, others: St
     assert (again.lease.task_id, again.lease.fence_no, again.attempt_no) == (run.task.lease.task_id, 2, 2)
 
 
-def test_a_task_released_can_be_claimed_at_once(stores: Stores, others: Stores) -> None:
-    plan_harvest(stores, at(0), at(1))
-    run = begin(stores)
-    open_page(stores, run)
-    stores.queue.release(run.task.lease)
-    (task,) = rows(stores.database, ing_task)
-    assert (task["status_code"], task["lease_owner"], task["leased_until"]) == ("QUEUED", None, None)
-    assert task["expiry_count"] == 0
-    assert column(stores.database, ing_task_run, "status_code") == ["FAILED"]
-    assert column(stores.database, ing_task_run_batch, "status_code") == ["FAILED"]
-    assert claim(others, "bob").lease.fence_no == 2
-
-
-def test_a_renewed_lease_does_not_expire(stores: Stores, other: Database, others: Stores) -> None:
-    plan_harvest(stores, at(0), at(1))
-    lease = claim(stores).lease
-    stores.database.clock_shift = timedelta(seconds=TTL_SECONDS - 5)
-    stores.queue.renew(lease)
-    assert give_back(other, others) == 0
-    assert column(stores.database, ing_task, "lease_count") == [1]
-
-
-@pytest.mark.parametrize("write", ["open_batch", "commit_page", "fail_batch"])
-def test_every_write_of_a_run_renews_its_lease(stores: Stores, other: Database, others: Stores, write: str) -> None:
-    plan_harvest(stores, at(0), at(1))
-    run = begin(stores)
-    batch = open_page(stores, run)
-    stores.database.clock_shift = timedelta(seconds=TTL_SECONDS - 5)
-    WRITES[write](stores, run, batch)
-    assert give_back(other, others) == 0
-
-
-def test_the_fifth_expiry_ends_the_task_its_slice_and_its_plan(stores: Stores, other: Database, others: Stores) -> None:
-    plan_harvest(stores, at(0), at(1))
-    for expiry in range(1, 5):
-        begin(stores)
-        assert give_back(other, others) == 1
-        assert column(stores.database, ing_task, "status_code") == ["QUEUED"]
-        assert column(stores.database, ing_task, "expiry_count") == [expiry]
-    begin(stores)
-    assert give_back(other, others) == 1
-    (task,) = rows(stores.database, ing_task)
-    assert (task["status_code"], task["lease_owner"], task["expiry_count"]) == ("FAILED", None, 5)
-    assert task["finished_at"] is not None
-    assert column(stores.database, ing_plan_slice, "status_code") == ["FAILED"]
-    assert column(stores.database, ing_plan, "status_code") == ["FAILED"]
-    assert column(stores.database, ing_task_run, "status_code") == ["FAILED"] * 5
-
-
-def test_a_page_between_expiries_starts_the_count_again(stores: Stores, other: Database, others: Stores) -> None:
-    plan_harvest(stores, at(0), at(1))
-    for attempt in range(7):
-        run = begin(stores)
-        read_page(stores, run, page(record(f"record {attempt}")))
-        give_back(other, others)
-    assert column(stores.database, ing_task, "status_code") == ["QUEUED"]
-    assert column(stores.database, ing_task, "expiry_count") == [1]
-
-
-def test_two_who_give_back_at_once_count_one_expiry(stores: Stores, other: Database, others: Stores) -> None:
-    plan_harvest(stores, at(0), at(1))
-    begin(stores)
-    stores.database.clock_shift = other.clock_shift = PAST_TTL
-    given = while_uncommitted(stores.database, stores.queue.give_back_expired, others.queue.give_back_expired)
-    assert sum(given) == 1
-    assert column(stores.database, ing_task, "expiry_count") == [1]
-
-
 # --- a lease that was lost -------------------------------------------------------------------------------------
 
 Write = Callable[[Stores, Run, Batch], object]
 WRITES: dict[str, Write] = {
     "renew": lambda stores, run, batch: stores.queue.renew(run.task.lease),
-    "release": lambda stores, run, batch: stores.queue.release(run.task.lease),
     "leased": lambda stores, run, batch: stores.queue.leased(run.task.lease),
     "begin_run": lambda stores, run, batch: stores.ledger.begin_run(run.task, FlowRun()),
     "open_batch": lambda stores, run, batch: open_page(stores, run, 2),

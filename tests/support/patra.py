@@ -53,6 +53,7 @@ class Patra:
     def __init__(self, database_url: str, upstream: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.stored = StoredRows(database_url)
         self._folder = folder
+        self._started: list[subprocess.Popen[str]] = []
         self.environment = {
             "PATRA_DATABASE_URL": database_url,
             "PATRA_UPSTREAM_CROSSREF": upstream,
@@ -78,13 +79,22 @@ class Patra:
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """The command as a process of its own."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "flows.cli", *arguments, "--json"],
             env={**os.environ, **self.environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def stop_all(self) -> None:
+        """End whatever a test left running."""
+        for process in self._started:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
 
     def apply_crossref(self, **blocks: Row) -> None:
         """Register Crossref as shipped, quick, with these blocks' settings on top."""

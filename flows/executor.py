@@ -7,7 +7,7 @@ from prefect.cache_policies import NO_CACHE
 
 from flows.parameters import ExecuteParameters
 from ingest_core.bootstrap import open_app
-from ingest_core.execution.run_task import RunSummary
+from ingest_core.execution.outcomes import RunSummary
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.work import FlowRun, Lease, Task
 

@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.screen import AsJson, console, errors, print_json, print_table
+from flows.cli.screen import AsJson, console, errors, print_json, print_table, shown_instant
 from ingest_core.model.errors import ExitCode
-from ingest_core.model.instant import parse_instant
 
 
 def register(app: typer.Typer) -> None:
@@ -69,4 +68,4 @@ def _cell(entry: dict[str, Any], path: str) -> Any:
         value = value[part]
     if value is None:
         return "-"
-    return f"{parse_instant(value):%Y-%m-%d %H:%M} UTC" if path.startswith(("window", "watermark")) else value
+    return shown_instant(value) if path.startswith(("window", "watermark")) else value

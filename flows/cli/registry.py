@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.screen import AsJson, console, on_terminal, print_json, print_table
+from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table
 from ingest_core.bootstrap import App, check_source, open_app, upgrade_database
 from ingest_core.model.errors import BadInput
 from ingest_core.registry.rows import Rows
@@ -90,10 +90,10 @@ def registry_show(
     if as_json:
         print_json({"code": code, "tables": rows})
         return
-    for table, entries in rows.items():
-        for entry in entries:
+    for table in sorted(rows, key=lambda name: (name != "reg_provenance", name != "reg_prov_endpoint_def", name)):
+        for entry in rows[table]:
             shown = ((name, value) for name, value in entry.items() if name != "provenance_code" and value is not None)
-            print_table(table, ("setting", "value"), shown)
+            print_facts(table, shown)
 
 
 @registry_app.command("list", epilog="Example: patra registry list --json")

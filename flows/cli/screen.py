@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ingest_core.model.errors import PatraError
-from ingest_core.model.instant import format_instant
+from ingest_core.model.instant import format_instant, parse_instant
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
@@ -39,6 +39,24 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
         console.print(table)
     else:
         console.print(f"{title}: none")
+
+
+def print_facts(title: str, facts: Iterable[tuple[str, Any]]) -> None:
+    """Names and values, a line each."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, "" if value is None else str(value))
+    console.print(table)
+
+
+def shown_instant(text: str | None) -> str:
+    """An instant as people read it."""
+    if text is None:
+        return "-"
+    instant = parse_instant(text)
+    return f"{instant:%Y-%m-%d %H:%M:%S} UTC" if instant.second else f"{instant:%Y-%m-%d %H:%M} UTC"
 
 
 def print_error(error: PatraError, *, as_json: bool) -> None:

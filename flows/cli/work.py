@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from flows.cli.screen import AsJson, console, errors, on_terminal, print_json, print_table
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from ingest_core.bootstrap import App, open_app
 from ingest_core.execution.execute import ExecuteReport
-from ingest_core.execution.run_task import RunSummary
+from ingest_core.execution.outcomes import RunSummary
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.instant import parse_instant
@@ -75,14 +75,14 @@ def _show_plan(report: dict[str, Any]) -> None:
     window = report["window"]
     title = "dry run: nothing was written" if report["dry_run"] else f"plan {report['plan_id']} ({report['status']})"
     rows = [
-        ("window", f"{window['from']} .. {window['to']}"),
+        ("window", f"{shown_instant(window['from'])} .. {shown_instant(window['to'])}"),
         ("slices", f"{report['slices']} ({report['slices_existing']} existing)"),
         ("tasks created", report["tasks_created"]),
         ("tasks existing", report["tasks_existing"]),
     ]
     if report["reason"]:
         rows.append(("reason", report["reason"]))
-    print_table(title, ("", ""), rows)
+    print_facts(title, rows)
     for warning in report["warnings"]:
         errors.print(f"warning: {warning}", style="yellow", markup=False)
 
@@ -157,7 +157,7 @@ def _show_execution(report: ExecuteReport) -> None:
         ("requests", report.requests),
         *report.counts.json().items(),
     ]
-    print_table("execution", ("", ""), rows)
+    print_facts("execution", rows)
     for error in report.errors:
         errors.print(error, style="red", markup=False)
 
@@ -192,8 +192,18 @@ def cursor_list(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(entries)
         return
-    columns = ("provenance", "endpoint", "operation", "cursor_key", "namespace_scope", "value", "observed_max")
-    print_table("cursors", columns, ([entry[column] for column in columns] for entry in entries))
+    columns = ("source", "operation", "key", "watermark", "newest record seen")
+    rows = (
+        (
+            f"{entry['provenance']}.{entry['endpoint']}",
+            entry["operation"],
+            entry["cursor_key"],
+            shown_instant(entry["value"]),
+            shown_instant(entry["observed_max"]),
+        )
+        for entry in entries
+    )
+    print_table("cursors", columns, rows)
 
 
 def quarantine_list(

@@ -7,8 +7,9 @@ from threading import Event
 from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
+from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.ports import TaskQueue
-from ingest_core.execution.run_task import RunSummary, TaskRunner
+from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.record import Counts

@@ -32,7 +32,16 @@ class FetchTally:
     retries: int = 0
     too_many: int = 0
     waited: timedelta = timedelta(0)
-    latencies_ms: list[int] = field(default_factory=list)
+    answers: int = 0
+    latency_total_ms: int = 0
+    latency_max_ms: int = 0
+
+    def answered(self, seconds: float) -> None:
+        """Count an answer and how long it took."""
+        taken = round(seconds * 1000)
+        self.answers += 1
+        self.latency_total_ms += taken
+        self.latency_max_ms = max(self.latency_max_ms, taken)
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class Fetcher:
                 return False
             if error.moved and not repeatable:
                 return False
-            log.warning("%s: %s; asking again", self.spec.provenance_code, error)
+            log.warning("%s: %s", self.spec.provenance_code, error)
             return True
 
         for attempt in stamina.retry_context(
@@ -97,7 +106,7 @@ class Fetcher:
             ) from error
         except AnswerLost as error:
             raise UpstreamError(ErrorLevel.L1, "ANSWER_LOST", f"answer lost: {error}", moved=True) from error
-        self.tally.latencies_ms.append(round(response.elapsed_seconds * 1000))
+        self.tally.answered(response.elapsed_seconds)
         self._raise_for(response)
         try:
             return FetchedPage(decode_page(response.body, self.spec), response, waited)

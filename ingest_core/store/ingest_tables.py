@@ -123,6 +123,7 @@ ing_task = sa.Table(
     sa.UniqueConstraint("idempotent_key", name="uk_task_idem"),
     sa.Index("idx_task_src_op", "provenance_code", "operation_code", "status_code"),
     sa.Index("idx_task_slice", "slice_id"),
+    sa.Index("idx_task_cred", "credential_id"),
     sa.Index("idx_task_plan", "plan_id", "status_code"),
     sa.Index("idx_task_lease", "status_code", "leased_until"),
     sa.Index("idx_task_live", "namespace_key", "status_code", "window_from"),
@@ -261,6 +262,8 @@ ing_cursor_event = sa.Table(
     sa.Column("new_value", long_text()),
     sa.Column("prev_instant", Utc),
     sa.Column("new_instant", Utc),
+    sa.Column("prev_numeric", sa.Numeric(38, 0)),
+    sa.Column("new_numeric", sa.Numeric(38, 0)),
     sa.Column("observed_max_value", long_text()),
     sa.Column("idempotent_key", code(HASH), nullable=False),
     *_last_lineage(required=True),
@@ -270,7 +273,8 @@ ing_cursor_event = sa.Table(
     sa.Index("idx_cur_evt_timeline", *_NAMESPACE_KEY, "created_at"),
     sa.Index("idx_cur_evt_window", *_NAMESPACE_KEY, "window_to"),
     sa.Index("idx_cur_evt_instant", "provenance_code", "operation_code", "new_instant"),
-    sa.Index("idx_cur_evt_lineage", "plan_id", "slice_id", "task_id", "run_id"),
+    sa.Index("idx_cur_evt_numeric", "provenance_code", "operation_code", "new_numeric"),
+    sa.Index("idx_cur_evt_lineage", "schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id"),
 )
 
 ing_item = sa.Table(

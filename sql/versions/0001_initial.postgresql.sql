@@ -51,6 +51,8 @@ CREATE TABLE ing_cursor_event (
     new_value TEXT COLLATE "C",
     prev_instant TIMESTAMP(6) WITH TIME ZONE,
     new_instant TIMESTAMP(6) WITH TIME ZONE,
+    prev_numeric NUMERIC(38, 0),
+    new_numeric NUMERIC(38, 0),
     observed_max_value TEXT COLLATE "C",
     idempotent_key VARCHAR(64) COLLATE "C" NOT NULL,
     schedule_instance_id BIGINT,
@@ -69,7 +71,9 @@ CREATE TABLE ing_cursor_event (
 
 CREATE INDEX idx_cur_evt_instant ON ing_cursor_event (provenance_code, operation_code, new_instant);
 
-CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (plan_id, slice_id, task_id, run_id);
+CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (schedule_instance_id, plan_id, slice_id, task_id, run_id);
+
+CREATE INDEX idx_cur_evt_numeric ON ing_cursor_event (provenance_code, operation_code, new_numeric);
 
 CREATE INDEX idx_cur_evt_timeline ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, created_at);
 
@@ -343,6 +347,8 @@ CREATE TABLE ing_task (
     PRIMARY KEY (id),
     CONSTRAINT uk_task_idem UNIQUE (idempotent_key)
 );
+
+CREATE INDEX idx_task_cred ON ing_task (credential_id);
 
 CREATE INDEX idx_task_lease ON ing_task (status_code, leased_until);
 

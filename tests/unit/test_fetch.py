@@ -89,7 +89,7 @@ def test_a_page_comes_through_the_gate_at_todays_rate() -> None:
     assert bench.gate.turns == [("crossref:-", bench.rate)]
     assert bench.upstream.requests == [REQUEST]
     assert (bench.fetcher.tally.requests, bench.fetcher.tally.retries) == (1, 0)
-    assert bench.fetcher.tally.latencies_ms == [250]
+    assert (bench.fetcher.tally.answers, bench.fetcher.tally.latency_max_ms) == (1, 250)
 
 
 def test_the_rate_belongs_to_the_source_with_its_credential() -> None:

@@ -1,0 +1,31 @@
+"""What the ledger keeps of a request and its answer: enough to explain it, nothing that leaks."""
+
+from typing import Any
+
+from ingest_core.execution.fetch import FetchedPage
+from ingest_core.execution.ports import Request, Response
+from ingest_core.model.canonical import hash_text
+from ingest_core.model.redaction import excerpt
+
+SAMPLE_CHARS = 500
+
+
+def request_digest(request: Request, response: Response) -> dict[str, Any]:
+    return {
+        "method": request.method,
+        "url": response.url,
+        "query": [[name, value] for name, value in request.query],
+        "headers": sorted(request.headers),
+    }
+
+
+def response_digest(fetched: FetchedPage) -> dict[str, Any]:
+    response = fetched.response
+    return {
+        "status": response.status,
+        "bytes": len(response.body),
+        "bodyHash": hash_text(response.body.decode("utf-8", "replace")),
+        "sample": excerpt(response.body[: SAMPLE_CHARS * 3].decode("utf-8", "replace"), SAMPLE_CHARS),
+        "total": fetched.page.total,
+        "rate": {"waitMs": round(fetched.waited.total_seconds() * 1000)},
+    }

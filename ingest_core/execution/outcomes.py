@@ -1,0 +1,130 @@
+"""How an attempt ends, and what becomes of its task."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from ingest_core.execution.fetch import FetchTally
+from ingest_core.execution.ports import RunOutcome
+from ingest_core.execution.walk import SliceRestart, Walk
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
+from ingest_core.model.errors import PatraError
+from ingest_core.model.record import Counts
+from ingest_core.model.work import Checkpoint
+
+MAX_RESTARTS = 5
+MAX_ATTEMPTS = 8
+FIRST_RETRY = timedelta(seconds=15)
+LONGEST_RETRY = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What one attempt came to, small enough to be passed around."""
+
+    task_id: int
+    status: TaskStatus | None
+    counts: Counts = field(default_factory=Counts)
+    batches: int = 0
+    requests: int = 0
+    error: str | None = None
+    unreachable: bool = False
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease went to another worker, which will do it all."""
+        return self.status is None
+
+
+Ending = tuple[RunOutcome, RunSummary]
+
+
+def succeeded(walk: Walk) -> Ending:
+    """Every page is in: the window is covered as of the moment its first page was asked for."""
+    outcome = RunOutcome(
+        TaskStatus.SUCCEEDED, _stats(walk), as_of=walk.checkpoint.as_of, observed_max=walk.observed_max
+    )
+    return outcome, _summary(walk, TaskStatus.SUCCEEDED)
+
+
+def ended_partial(walk: Walk) -> Ending:
+    """Our own limit came before the provider's end: nothing is covered."""
+    limit = walk.task.spec.pagination.max_page
+    message = f"stopped at max_page {limit}: the rest of the window is not read, and the watermark waits"
+    error = {"level": ErrorLevel.L2.value, "code": "MAX_PAGE", "message": message}
+    return RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error), _summary(walk, TaskStatus.PARTIAL, error)
+
+
+def given_back(walk: Walk) -> Ending:
+    """Asked to stop: somebody else goes on from the checkpoint."""
+    error = {"level": ErrorLevel.L1.value, "code": "INTERRUPTED", "message": "interrupted; the task is queued again"}
+    return RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error), _summary(walk, TaskStatus.QUEUED, error)
+
+
+def restarted(walk: Walk, restart: SliceRestart) -> Ending:
+    """The slice begins again at once, but not for ever."""
+    error = {"level": ErrorLevel.L1.value, "code": restart.code, "message": str(restart)}
+    shortfall = restart.shortfall or walk.checkpoint.shortfall
+    checkpoint = Checkpoint(restarts=walk.checkpoint.restarts + 1, shortfall=shortfall)
+    if checkpoint.restarts > MAX_RESTARTS:
+        error["message"] = f"restarted {MAX_RESTARTS} times in vain: {restart}"
+        return failed(walk, error)
+    outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, checkpoint=checkpoint)
+    return outcome, _summary(walk, TaskStatus.QUEUED, error)
+
+
+def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
+    """A passing fault gives the task back for later; anything else ends it."""
+    progressed = walk.batches > 0 and walk.task.spec.pagination.position == PagePosition.CLIENT
+    in_vain = walk.run.attempt_no >= MAX_ATTEMPTS and not (error.unreachable or progressed)
+    if error.level != ErrorLevel.L1 or in_vain:
+        return failed(walk, error.json())
+    wait = min(FIRST_RETRY * 2 ** min(walk.run.attempt_no - 1, MAX_ATTEMPTS), LONGEST_RETRY)
+    wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
+    outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error.json(), retry_in=wait)
+    return outcome, _summary(walk, TaskStatus.QUEUED, error.json(), unreachable=error.unreachable)
+
+
+def error_json(error: Exception) -> dict[str, Any]:
+    """An unforeseen error as the ledger keeps it."""
+    code = error.code if isinstance(error, PatraError) else type(error).__name__
+    return {"level": ErrorLevel.L4.value, "code": code, "message": str(error) or type(error).__name__}
+
+
+def failed(walk: Walk, error: dict[str, Any]) -> Ending:
+    """The task is over until somebody plans its window again."""
+    outcome = RunOutcome(TaskStatus.FAILED, _stats(walk), error=error)
+    return outcome, _summary(walk, TaskStatus.FAILED, error)
+
+
+def _summary(
+    walk: Walk, status: TaskStatus, error: dict[str, Any] | None = None, *, unreachable: bool = False
+) -> RunSummary:
+    return RunSummary(
+        task_id=walk.task.lease.task_id,
+        status=status,
+        counts=walk.counts,
+        batches=walk.batches,
+        requests=walk.fetcher.tally.requests,
+        error=str(error["message"]) if error else None,
+        unreachable=unreachable,
+    )
+
+
+def _stats(walk: Walk) -> dict[str, Any]:
+    tally: FetchTally = walk.fetcher.tally
+    return {
+        "reqCount": tally.requests,
+        "retCount": walk.counts.received,
+        "inserted": walk.counts.inserted,
+        "updated": walk.counts.updated,
+        "skipped": walk.counts.skipped,
+        "failed": walk.counts.quarantined,
+        "retryCount": tally.retries,
+        "429Count": tally.too_many,
+        "avgLatencyMs": round(tally.latency_total_ms / max(tally.answers, 1)),
+        "maxLatencyMs": tally.latency_max_ms,
+        "waitTotalMs": round(tally.waited.total_seconds() * 1000),
+        "pagesVisited": walk.batches,
+    }

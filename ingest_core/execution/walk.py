@@ -1,0 +1,72 @@
+"""One attempt at a slice, page after page: where it stands, and when it must begin again."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.ports import Batch, Run
+from ingest_core.execution.routing import Router
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason
+from ingest_core.model.record import Counts, Rejected
+from ingest_core.model.work import Checkpoint, Task
+
+_TOKEN_REFUSED = {400, 404, 410}
+_TOKEN_PERHAPS_REFUSED = 500
+
+
+class SliceRestart(Exception):
+    """The slice must be read from its start again."""
+
+    def __init__(self, code: str, message: str, shortfall: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.shortfall = shortfall
+
+
+@dataclass
+class Walk:
+    """The state of one attempt, page after page."""
+
+    run: Run
+    fetcher: Fetcher
+    router: Router
+    checkpoint: Checkpoint
+    seen: set[bytes]
+    counts: Counts = field(default_factory=Counts)
+    batches: int = 0
+    observed_max: datetime | None = None
+    limited: bool = False
+
+    @property
+    def task(self) -> Task:
+        """What is being worked."""
+        return self.run.task
+
+
+def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
+    """A place that is gone, or that may have moved on without us, is asked for anew from the slice's start."""
+    if batch.page_no == 1:
+        return
+    again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
+    if again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1):
+        raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
+    if error.moved and walk.task.spec.pagination.position == PagePosition.SERVER:
+        raise SliceRestart(
+            "POSITION_LOST", f"page {batch.page_no}: the provider's position is lost: {error}"
+        ) from error
+
+
+def complete_or_restart(walk: Walk, fetched: FetchedPage) -> list[Rejected]:
+    """All that the provider stated must have come; the same shortfall twice is noted and accepted."""
+    total = fetched.page.total
+    missing = total - len(walk.seen) if total is not None else 0
+    if missing <= 0:
+        return []
+    message = f"{len(walk.seen)} of {total} records came"
+    if walk.checkpoint.shortfall != missing:
+        raise SliceRestart("SHORTFALL", message, shortfall=missing)
+    task = walk.task
+    fragment = canonical_json({"window": task.window.json(), "total": total, "received": len(walk.seen)})
+    return [Rejected(QuarantineReason.SHORTFALL, task.spec.response.total_path or "$", fragment, hash_text(fragment))]

@@ -21,7 +21,7 @@ def run_task(lease: Lease, partition: str, slice_no: int, window: str) -> RunSum
     """Work one leased task to its end; only small values cross into Prefect."""
     flow_run = FlowRun(str(runtime.flow_run.id), str(runtime.task_run.id))
     with open_app() as app:
-        summary = app.executor.runner.run(app.queue.leased(lease), flow_run)
+        summary = app.executor.runner.run_leased(lease, flow_run)
     logger = get_run_logger()
     logger.info("%s pages, %s", summary.batches, summary.counts.json())
     if summary.error:

@@ -12,7 +12,6 @@ from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.execute import Executor
-from ingest_core.execution.ports import TaskQueue
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Refused
@@ -54,7 +53,6 @@ class App:
     registry: RegistryStore
     planner: Planner
     executor: Executor
-    queue: TaskQueue
     cursors: CursorStore
     readside: SqlReadside
 
@@ -88,7 +86,6 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
         registry=registry,
         planner=Planner(registry, SqlPlanStore(database), database),
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
-        queue=queue,
         cursors=cursors,
         readside=SqlReadside(database),
     )

@@ -32,7 +32,7 @@ from ingest_core.model.clock import Clock
 from ingest_core.model.codes import PagePosition, TaskStatus
 from ingest_core.model.errors import LeaseLost, Unreachable
 from ingest_core.model.record import PageOutcome
-from ingest_core.model.work import FlowRun, Task
+from ingest_core.model.work import FlowRun, Lease, Task
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +78,14 @@ class TaskRunner:
         self._upstream = upstream
         self._clock = clock
         self._stop = stop
+
+    def run_leased(self, lease: Lease, flow: FlowRun) -> RunSummary:
+        """Work the task behind a lease, claimed by somebody else of this worker."""
+        try:
+            task = self._queue.leased(lease)
+        except LeaseLost as lost:
+            return RunSummary(lease.task_id, None, error=str(lost))
+        return self.run(task, flow)
 
     def run(self, task: Task, flow: FlowRun | None = None) -> RunSummary:
         """Work the task to its end, and let the watermark follow."""

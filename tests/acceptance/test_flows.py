@@ -142,13 +142,23 @@ class Prefect:
             found = client.get(f"/deployments/name/{deployment}").json()
             body = {"parameters": {"parameters": parameters}, "state": {"type": "SCHEDULED"}}
             run = client.post(f"/deployments/{found['id']}/create_flow_run", json=body).raise_for_status().json()
+        return self._ended(run["id"], runs=1)
+
+    def retry(self, run_id: str) -> Row:
+        """The same flow run, run once more as the Retry button does."""
+        self.command("flow-run", "retry", run_id)
+        return self._ended(run_id, runs=2)
+
+    def _ended(self, run_id: str, runs: int) -> Row:
+        with httpx.Client(base_url=self._api, trust_env=False, timeout=30) as client:
 
             def ended() -> bool:
-                kind = client.get(f"/flow_runs/{run['id']}").json()["state_type"]
-                return kind in {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+                run = client.get(f"/flow_runs/{run_id}").json()
+                final = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+                return run["run_count"] >= runs and run["state_type"] in final
 
-            _until(ended, 120, f"flow run of {deployment}")
-            final: Row = client.get(f"/flow_runs/{run['id']}").json()
+            _until(ended, 120, f"flow run {run_id}")
+            final: Row = client.get(f"/flow_runs/{run_id}").json()
             return final
 
 
@@ -188,11 +198,16 @@ def test_deployments_of_the_checkout_run_on_a_server_with_a_worker(
             assert planned["state_type"] == "COMPLETED", planned["state"]["message"]
             worked = prefect.run("executor/executor", {"source": "crossref"})
             assert worked["state_type"] == "COMPLETED", worked["state"]["message"]
-            refused = prefect.run("planner/planner", {"source": "nowhere"})
+            refused = prefect.run("planner/planner", {"source": "second"})
             assert refused["state_type"] == "FAILED"
-            assert "no source 'nowhere' is registered" in refused["state"]["message"]
+            assert "no source 'second' is registered" in refused["state"]["message"]
+            patra.apply_crossref(source={"code": "second"})
+            retried = prefect.retry(refused["id"])
+            assert retried["state_type"] == "COMPLETED", retried["state"]["message"]
     patra.assert_truth(quiet_sandbox.truth(from_="2026-01-01T00:00:00Z", to="2026-01-02T00:00:00Z"))
-    (instance,) = patra.rows("ing_schedule_instance")
-    assert (instance["scheduler_code"], instance["scheduler_log_id"]) == ("PREFECT", planned["id"])
-    assert instance["scheduler_job_id"] == "planner"
+    instances = patra.rows("ing_schedule_instance")
+    assert [instance["scheduler_log_id"] for instance in instances] == [planned["id"], retried["id"]]
+    assert {(instance["scheduler_code"], instance["scheduler_job_id"]) for instance in instances} == {
+        ("PREFECT", "planner")
+    }
     assert {run["flow_run_id"] for run in patra.rows("ing_task_run")} == {worked["id"]}

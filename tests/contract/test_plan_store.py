@@ -7,7 +7,8 @@ import pytest
 
 from ingest_core.model.codes import SchedulerCode, TaskStatus
 from ingest_core.model.errors import BadInput, ExitCode
-from ingest_core.planning.plan import NOTHING_NEEDED
+from ingest_core.model.work import CursorState
+from ingest_core.planning.plan import NOTHING_NEEDED, PlanReport
 from ingest_core.planning.ports import PlanTransaction
 from ingest_core.planning.request import Trigger
 from ingest_core.store.tables import (
@@ -244,3 +245,25 @@ def test_the_namespace_stays_locked_until_the_plan_is_stored(stores: Stores, oth
         lambda: others.plans.transact(plans_seen_under_the_lock),
     )
     assert seen == 2
+
+
+def plan_without_bounds(stores: Stores) -> PlanReport:
+    """A harvest as a schedule fires it, when the third hour is safe."""
+    wanted, fired = request(None, None), trigger()
+    instance_id = stores.plans.record_trigger(fired, wanted, PARTITION)
+    return stores.planner.derive(wanted, fired, instance_id, SPEC, at(3) + SPEC.window.lag)
+
+
+def test_what_is_settled_is_remembered_up_to_the_first_hole(stores: Stores) -> None:
+    """The next plan reads the events above the mark alone, and the hole is planned again."""
+    plan_harvest(stores, at(0), at(3))
+    for status in (TaskStatus.SUCCEEDED, TaskStatus.FAILED, TaskStatus.SUCCEEDED):
+        finish(stores, begin(stores), status)
+    stores.cursors.advance(NAMESPACE)
+    assert plan_without_bounds(stores).plan.slices == 1
+    with stores.plans.look() as transaction:
+        assert transaction.lock_cursor(NAMESPACE) == CursorState(value=at(1), anchor=at(0), settled=at(1))
+    finish(stores, begin(stores))
+    stores.cursors.advance(NAMESPACE)
+    assert plan_without_bounds(stores).plan.slices == 0
+    assert column(stores.database, ing_cursor, "settled_instant") == [at(3)]

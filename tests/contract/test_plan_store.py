@@ -247,11 +247,11 @@ def test_the_namespace_stays_locked_until_the_plan_is_stored(stores: Stores, oth
     assert seen == 2
 
 
-def plan_without_bounds(stores: Stores) -> PlanReport:
-    """A harvest as a schedule fires it, when the third hour is safe."""
+def plan_without_bounds(stores: Stores, hour: int) -> PlanReport:
+    """A harvest as a schedule fires it, when everything up to that hour is safe."""
     wanted, fired = request(None, None), trigger()
     instance_id = stores.plans.record_trigger(fired, wanted, PARTITION)
-    return stores.planner.derive(wanted, fired, instance_id, SPEC, at(3) + SPEC.window.lag)
+    return stores.planner.derive(wanted, fired, instance_id, SPEC, at(hour) + SPEC.window.lag)
 
 
 def test_what_is_settled_is_remembered_up_to_the_first_hole(stores: Stores) -> None:
@@ -260,10 +260,10 @@ def test_what_is_settled_is_remembered_up_to_the_first_hole(stores: Stores) -> N
     for status in (TaskStatus.SUCCEEDED, TaskStatus.FAILED, TaskStatus.SUCCEEDED):
         finish(stores, begin(stores), status)
     stores.cursors.advance(NAMESPACE)
-    assert plan_without_bounds(stores).plan.slices == 1
+    assert plan_without_bounds(stores, 3).plan.slices == 1
     with stores.plans.look() as transaction:
         assert transaction.lock_cursor(NAMESPACE) == CursorState(value=at(1), anchor=at(0), settled=at(1))
     finish(stores, begin(stores))
     stores.cursors.advance(NAMESPACE)
-    assert plan_without_bounds(stores).plan.slices == 0
+    assert plan_without_bounds(stores, 4).plan.slices == 1
     assert column(stores.database, ing_cursor, "settled_instant") == [at(3)]

@@ -35,7 +35,7 @@ class SandboxApp:
             await self._delivery.send(NO_PROVIDER, send)
 
     async def _serve(self, source: str, scope: Scope, receive: Receive, send: Send) -> None:
-        request = read_request(scope, source)
+        request = read_request(scope, source, await _read_body(receive))
         rule = self._state.script.strike(scope["path"], request)
         if rule and rule.kind is Kind.LATENCY:
             await self._delivery.pause(rule.seconds)
@@ -60,7 +60,16 @@ class SandboxApp:
         return provider.answer(request) if admitted else provider.refuse()
 
 
-def read_request(scope: Scope, source: str) -> Request:
+async def _read_body(receive: Receive) -> bytes:
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return body
+
+
+def read_request(scope: Scope, source: str, body: bytes = b"") -> Request:
     """The request as the provider sees it."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     return Request(
@@ -68,6 +77,7 @@ def read_request(scope: Scope, source: str) -> Request:
         path=scope["path"].removeprefix(f"/{source}"),
         query=dict(query),
         headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]},
+        body=body,
     )
 
 

@@ -57,15 +57,16 @@ def _health(state: State, request: Request, body: Any) -> object:
 def _truth(state: State, request: Request, body: Any) -> object:
     asked = request.query_params
     rows = _provider(state, asked.get("source")).truth(_instant(asked.get("from")), _instant(asked.get("to")))
-    return [_write_truth(row) for row in rows]
+    return [_write_truth(row, whole=asked.get("record") == "true") for row in rows]
 
 
-def _write_truth(row: Truth) -> dict[str, object]:
+def _write_truth(row: Truth, *, whole: bool) -> dict[str, object]:
     return {
         "id": row.id,
         "updated_at": write_micros(row.updated_at_ms),
         "usable": row.usable,
         "version": row.version,
+        **({"reason": row.reason, "record": row.record() if row.record else None} if whole else {}),
     }
 
 

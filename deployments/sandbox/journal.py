@@ -10,6 +10,7 @@ from deployments.sandbox.instant import write_micros
 from deployments.sandbox.provider import Reply, Request
 
 MOST_ENTRIES = 200_000
+MOST_BODY = 20_000
 CORRELATION = "x-ingest-correlation-id"
 LOST = frozenset({Kind.STATUS, Kind.HTML, Kind.TIMEOUT, Kind.CUT, Kind.DROP})
 SILENT = frozenset({Kind.TIMEOUT, Kind.DROP})
@@ -37,6 +38,8 @@ class Journal:
                 "method": request.method,
                 "path": f"/{source}{request.path}",
                 "query": {**request.query, **({"cursor": _short(request.cursor)} if request.cursor else {})},
+                "headers": dict(request.headers),
+                "body": request.body[:MOST_BODY].decode("utf-8", "replace"),
                 "status": None if rule and rule.kind in SILENT else reply.status,
                 "items": len(ids),
                 "first_id": ids[0] if ids else None,

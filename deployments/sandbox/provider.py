@@ -1,8 +1,13 @@
 """What every simulated provider promises to the server around it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
+
+POSITIONS = ("cursor", "cursorMark", "page[cursor]", "pageToken", "token", "page", "offset", "start", "retstart")
+"""The parameters by which providers are told the place in a result."""
+
+BEGINNINGS = frozenset({"*", "0", "1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +18,7 @@ class Request:
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
+    body: bytes = b""
 
     @property
     def cursor(self) -> str | None:
@@ -22,7 +28,7 @@ class Request:
     @property
     def first(self) -> bool:
         """True when this asks for the beginning of a result."""
-        return self.cursor == "*" if self.cursor else self.query.get("offset", "0") == "0"
+        return all(self.query.get(name, "*") in BEGINNINGS for name in POSITIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,14 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """One record as it is now: what a harvest must end up with."""
+    """One record as it is now: what a harvest must end up with, or why it cannot be used."""
 
     id: str
     updated_at_ms: int
     usable: bool
     version: int
+    reason: str | None = None
+    record: Callable[[], Mapping[str, Any]] | None = None
 
 
 class Provider(Protocol):

@@ -31,10 +31,13 @@ class Sandbox:
         """The provider's base URL."""
         return f"{self.base_url}/{source}"
 
-    def truth(self, source: str = "crossref", *, from_: str | None = None, to: str | None = None) -> list[Row]:
-        """The records visible now, updated in `[from_, to)`."""
-        window = {name: value for name, value in (("from", from_), ("to", to)) if value}
-        return cast("list[Row]", self._ask("GET", "truth", params={"source": source, **window}))
+    def truth(
+        self, source: str = "crossref", *, from_: str | None = None, to: str | None = None, record: bool = False
+    ) -> list[Row]:
+        """The records visible now, updated in `[from_, to)`; with `record`, also as they should be mapped."""
+        asked = {"from": from_, "to": to, "record": "true" if record else None}
+        params = {"source": source, **{name: value for name, value in asked.items() if value}}
+        return cast("list[Row]", self._ask("GET", "truth", params=params))
 
     def requests(self, source: str | None = None) -> list[Row]:
         """Every request so far, oldest first."""

@@ -16,7 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings as SandboxSettings
-from ingest_core.bootstrap import App, open_app, prepare_demo_database
+from flows.wiring import open_app
+from ingest_core.bootstrap import App, prepare_demo_database
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.settings import Settings, load_settings

@@ -6,7 +6,7 @@ from prefect import flow, get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
 
 from flows.parameters import ExecuteParameters
-from ingest_core.bootstrap import open_app
+from flows.wiring import open_app
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.work import FlowRun, Lease, Task

@@ -19,6 +19,16 @@ class PlanParameters(BaseModel):
     endpoint: str | None = Field(default=None, title="Endpoint", description="Needed where a source has several.")
     window_from: datetime | None = Field(default=None, title="From", description="Lower bound, included; UTC.")
     window_to: datetime | None = Field(default=None, title="To", description="Upper bound, not included; UTC.")
+    query: str | None = Field(
+        default=None,
+        title="Query",
+        description='Only records that match, such as title:"heart failure" AND NOT type:review. Its own watermark.',
+    )
+    overrides: dict[str, str] = Field(
+        default_factory=dict,
+        title="Overrides",
+        description='Settings for this plan only, such as {"pagination.page_size": "200"}.',
+    )
     now: datetime | None = Field(
         default=None, title="Now", description="Replaces the clock for planning only, for tests and explanations."
     )
@@ -31,6 +41,8 @@ class PlanParameters(BaseModel):
             endpoint=self.endpoint,
             user_from=as_utc(self.window_from) if self.window_from else None,
             user_to=as_utc(self.window_to) if self.window_to else None,
+            query=self.query,
+            overrides=self.overrides,
         )
 
     def clock(self) -> datetime | None:

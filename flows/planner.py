@@ -7,10 +7,11 @@ from prefect import flow, get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
 
 from flows.parameters import PlanParameters
-from ingest_core.bootstrap import open_app
+from flows.wiring import open_app
 from ingest_core.model.codes import SchedulerCode, TriggerType
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.registry.compile import Compiled
 
 
 def _trigger() -> Trigger:
@@ -32,12 +33,16 @@ def record_trigger(request: PlanRequest, trigger: Trigger) -> int:
 
 
 @task(name="compile spec", cache_policy=NO_CACHE)
-def compile_spec(request: PlanRequest, instance_id: int) -> SpecSnapshot:
+def compile_spec(request: PlanRequest, instance_id: int) -> Compiled:
     """Freeze what the Registry means now."""
     with open_app() as app:
-        spec = app.planner.compile(request, instance_id)
-    get_run_logger().info("spec %s", spec.fingerprint[:12])
-    return spec
+        compiled = app.planner.compile(request, instance_id)
+    get_run_logger().info("spec %s", compiled.spec.fingerprint[:12])
+    for warning in compiled.warnings:
+        get_run_logger().warning(warning)
+    for degradation in compiled.degradations:
+        get_run_logger().info(degradation)
+    return compiled
 
 
 @task(name="resolve window", cache_policy=NO_CACHE)
@@ -62,11 +67,11 @@ def slice_window(request: PlanRequest, spec: SpecSnapshot, now: datetime | None)
 
 @task(name="derive tasks", cache_policy=NO_CACHE)
 def derive_tasks(
-    request: PlanRequest, trigger: Trigger, instance_id: int, spec: SpecSnapshot, now: datetime | None
+    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime | None
 ) -> dict[str, Any]:
     """Store plan, slices and tasks together, resolved again under the namespace's lock."""
     with open_app() as app:
-        return app.planner.derive(request, trigger, instance_id, spec, now).json()
+        return app.planner.derive(request, trigger, instance_id, compiled, now).json()
 
 
 @flow(name="planner", flow_run_name="{parameters.source} plan", validate_parameters=True)
@@ -78,9 +83,9 @@ def planner(parameters: PlanParameters) -> dict[str, Any]:
     """
     request, now, trigger = parameters.request(), parameters.clock(), _trigger()
     instance_id = record_trigger(request, trigger)
-    spec = compile_spec(request, instance_id)
-    resolve_window(request, spec, now)
-    slice_window(request, spec, now)
-    report = derive_tasks(request, trigger, instance_id, spec, now)
+    compiled = compile_spec(request, instance_id)
+    resolve_window(request, compiled.spec, now)
+    slice_window(request, compiled.spec, now)
+    report = derive_tasks(request, trigger, instance_id, compiled, now)
     get_run_logger().info("plan %s: %s tasks. %s", report["plan_id"], report["tasks_created"], report["reason"] or "")
     return report

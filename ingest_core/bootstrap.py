@@ -3,10 +3,10 @@
 import os
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
 
@@ -16,7 +16,7 @@ from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Refused
 from ingest_core.planning.plan import Planner
-from ingest_core.registry.compile import compile_spec
+from ingest_core.registry.compile import CompileRequest, compile_source
 from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
@@ -41,6 +41,8 @@ from ingest_core.store.schema import (
     upgrade_schema,
 )
 from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.transport.auth import installed_hooks
+from ingest_core.transport.credentials import SecretReader
 from ingest_core.transport.http import HttpUpstream
 
 
@@ -58,13 +60,17 @@ class App:
 
 
 @contextmanager
-def open_app(settings: Settings | None = None, clock_shift: timedelta = timedelta(0)) -> Iterator[App]:
+def open_app(
+    settings: Settings | None = None,
+    clock_shift: timedelta = timedelta(0),
+    secret_readers: Mapping[str, SecretReader] | None = None,
+) -> Iterator[App]:
     """The application on the configured database, which must have this code's schema."""
     settings = settings or load_settings()
     if settings.database_url is None and not settings.default_database.exists():
         raise no_schema(settings.effective_database_url)
     database = open_database(settings, clock_shift)
-    upstream = HttpUpstream(settings.user_agent, settings.upstream_for)
+    upstream = HttpUpstream(settings.user_agent, settings.upstream_for, secret_readers=secret_readers)
     try:
         refuse_other_schema(database)
         yield _wire(settings, database, upstream)
@@ -78,13 +84,15 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
     queue = SqlTaskQueue(database)
     cursors = SqlCursorStore(database)
     stop = Event()
-    runner = TaskRunner(queue, SqlRunLedger(database), cursors, SqlRateGate(database), upstream, database, stop)
+    runner = TaskRunner(
+        queue, SqlRunLedger(database), cursors, SqlRateGate(database), upstream, database, stop, settings.contact
+    )
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     return App(
         settings=settings,
         database=database,
         registry=registry,
-        planner=Planner(registry, SqlPlanStore(database), database),
+        planner=Planner(registry, SqlPlanStore(database), database, installed_hooks()),
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         readside=SqlReadside(database),
@@ -99,18 +107,17 @@ def open_database(settings: Settings, clock_shift: timedelta = timedelta(0)) -> 
 
 
 def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
-    """Bring the schema and the dictionary up; a new database gets the shipped sources."""
+    """Bring the schema and the dictionary up, and add the shipped sources that are not there yet."""
     database = open_database(settings or load_settings())
     try:
         before, after = upgrade_schema(database)
         seed_dictionary(database)
         registry = SqlRegistryStore(database)
-        applied: list[str] = []
-        if not registry.sources():
-            sources = [check_source(text, name, database) for name, text in shipped_sources().items()]
-            registry.apply(sources)
-            applied = [rows["reg_provenance"][0]["provenance_code"] for rows in sources]
-        return {"from": before, "to": after, "sources_applied": applied}
+        known = {source["code"] for source in registry.sources()}
+        sources = [check_source(text, name, database) for name, text in shipped_sources().items()]
+        new = [rows for rows in sources if code_of(rows) not in known]
+        registry.apply(new)
+        return {"from": before, "to": after, "sources_applied": [code_of(rows) for rows in new]}
     finally:
         database.close()
 
@@ -136,12 +143,35 @@ def prepare_demo_database(settings: Settings, *, keep: bool) -> None:
         database.close()
 
 
+def code_of(rows: Rows) -> str:
+    """Whose rows they are."""
+    return str(rows["reg_provenance"][0]["provenance_code"])
+
+
 def check_source(text: str, name: str, database: Database) -> Rows:
     """The rows of a source file that reads well and compiles for every operation it serves."""
-    rows = rows_of(read_source(text, name))
-    source = rows["reg_provenance"][0]["provenance_code"]
-    now = database.now()
+    return check_rows(rows_of(read_source(text, name)), database.now())
+
+
+def check_rows(rows: Rows, now: datetime) -> Rows:
+    """The rows, if they compile for every operation they serve."""
+    source, hooks = code_of(rows), installed_hooks()
     for endpoint in rows["reg_prov_endpoint_def"]:
         for operation in endpoint["operations"]:
-            compile_spec(rows, source, endpoint["endpoint_name"], Operation(operation), now)
+            compile_source(
+                rows, CompileRequest(source, endpoint["endpoint_name"], Operation(operation), signing_hooks=hooks), now
+            )
     return rows
+
+
+@contextmanager
+def open_upstream(
+    settings: Settings | None = None, secret_readers: Mapping[str, SecretReader] | None = None
+) -> Iterator[HttpUpstream]:
+    """The providers alone, for a source that is in no database."""
+    settings = settings or load_settings()
+    upstream = HttpUpstream(settings.user_agent, settings.upstream_for, secret_readers=secret_readers)
+    try:
+        yield upstream
+    finally:
+        upstream.close()

@@ -11,7 +11,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
-from ingest_core.bootstrap import App, open_app
+from flows.wiring import open_app
+from ingest_core.bootstrap import App
 from ingest_core.execution.execute import ExecuteReport
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.model.codes import Operation, SchedulerCode

@@ -2,31 +2,40 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 import orjson
 
+from ingest_core.execution.predicate import first_that_holds, words_of
+from ingest_core.execution.xml_page import XmlBroken, read_xml
+from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.redaction import excerpt
-from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.paths import compile_path, plain_steps
+from ingest_core.model.spec import PaginationSpec, ResponseSpec, SpecSnapshot
+from ingest_core.registry.extraction import paths_in
+from ingest_core.registry.paths import EVERY, compile_path, plain_steps, repeated_names
+
+FIRST_ERROR_STATUS = 400
 
 
 class PageBroken(Exception):
-    """The body is not what this endpoint answers; `garbled` when it is not even JSON."""
+    """The body is not what this endpoint answers; `level` says how bad that is."""
 
-    def __init__(self, code: str, message: str, *, garbled: bool) -> None:
+    def __init__(self, code: str, message: str, level: ErrorLevel = ErrorLevel.L2) -> None:
         super().__init__(message)
         self.code = code
-        self.garbled = garbled
+        self.level = level
 
 
 @dataclass(frozen=True)
 class DecodedPage:
-    """A page's records, parsed and as received, and what it says about the result."""
+    """A page's records, parsed and as received, and what it says about the result.
+
+    In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
+    """
 
     items: list[Any]
     raw: list[str]
@@ -34,24 +43,135 @@ class DecodedPage:
     next_token: str | None
     has_more: bool | None
     long_numbers: bool = False
+    step: int | None = None
+    listed: list[str] | None = None
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many records the result moved on by."""
+        return len(self.items) if self.listed is None else len(self.listed)
+
+
+NO_RECORDS = DecodedPage([], [], None, None, None)
+
+
+def says_empty(body: bytes, response: ResponseSpec, status: int) -> bool:
+    """Whether an answer that is no success only says that there is nothing."""
+    return status >= FIRST_ERROR_STATUS and first_that_holds(response.empty, _parsed_or_none(body)) is not None
+
+
+def stated_level(body: bytes, response: ResponseSpec) -> ErrorLevel | None:
+    """How bad the provider's own words make it, where the Registry knows them."""
+    stated = first_that_holds(response.errors, _parsed_or_none(body)) if response.errors else None
+    return stated.level if stated else None
+
+
+def _parsed_or_none(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The page a body holds."""
-    document = _parse(body)
-    items = compile_path(spec.response.items_path)(document)
-    if not isinstance(items, list):
-        raise PageBroken("ITEMS_MISSING", f"no list at {spec.response.items_path}: {_start_of(body)}", garbled=False)
+    document, items, raw = _read(body, spec.response, spec.pagination, spec.mapping)
     pagination = spec.pagination
-    token = _at(document, pagination.next_token_path)
+    token = _next_place(document, spec)
     return DecodedPage(
         items=items,
-        raw=_raw_items(body, spec.response.items_path, items),
+        raw=raw,
         total=_whole_number(_at(document, spec.response.total_path)),
-        next_token=str(token) if token not in (None, "") else None,
-        has_more=_truth(_at(document, pagination.has_more_path)),
-        long_numbers=holds_long_number(body),
+        next_token=token,
+        has_more=_truth(_at(document, pagination.has_more_path)) if pagination else None,
+        long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body),
+        step=_whole_number(_at(document, pagination.step_path)) if pagination else None,
     )
+
+
+def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
+    """The records a detail answer holds."""
+    assert spec.detail is not None
+    _, items, raw = _read(body, spec.detail.response, None, spec.mapping)
+    present = [(item, text) for item, text in zip(items, raw, strict=True) if item is not None]
+    long_numbers = spec.detail.response.format == ResponseFormat.JSON and holds_long_number(body)
+    texts = [text for _, text in present]
+    return DecodedPage([item for item, _ in present], texts, None, None, None, long_numbers=long_numbers)
+
+
+def _read(
+    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
+) -> tuple[Any, list[Any], list[str]]:
+    """The document, its records, and their texts; an error the provider states is one, whatever the status."""
+    if response.format == ResponseFormat.XML:
+        return _read_xml(body, response, pagination, mapping)
+    document = _parse(body)
+    _raise_stated_error(document, response)
+    items = compile_path(response.items_path)(document)
+    if not isinstance(items, list):
+        return document, _no_items(document, body, response), []
+    return document, items, _raw_items(body, response.items_path, items)
+
+
+def _read_xml(
+    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
+) -> tuple[Any, list[Any], list[str]]:
+    steps, namespaces, repeated = _xml_reading(response, pagination, mapping)
+    try:
+        found = read_xml(body, steps, namespaces, repeated)
+    except XmlBroken as error:
+        message = f"the body is not XML to be relied on ({error}): {_start_of(body)}"
+        raise PageBroken("NOT_XML", message, ErrorLevel.L1) from error
+    # Predicates see records too: some providers dress their errors up as one.
+    whole = {**found.value, "items": found.items}
+    _raise_stated_error(whole, response)
+    if not found.found:
+        return whole, _no_items(whole, body, response), []
+    return whole, found.items, found.raw
+
+
+def _xml_reading(
+    response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
+) -> tuple[tuple[str, ...], dict[str, str], frozenset[str]]:
+    """The way to the records, the prefixes, and the names that paths expect lists at."""
+    every = response.items_path.endswith(".*")
+    steps = plain_steps(response.items_path.removesuffix(".*")) or ()
+    paging = [pagination.next_token_path, pagination.next_url_path] if pagination else []
+    paths = paths_in([mapping, response.id_path, response.updated_at_path, *filter(None, paging)])
+    repeated = frozenset(name for path in paths for name in repeated_names(path))
+    return (*map(str, steps), *(["*"] if every else [])), response.namespaces, repeated
+
+
+def _raise_stated_error(document: Any, response: ResponseSpec) -> None:
+    stated = first_that_holds(response.errors, document)
+    if stated:
+        words = excerpt(words_of(stated, document), 200)
+        raise PageBroken("STATED_ERROR", f"the provider answered with an error: {words}", stated.level)
+
+
+def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:
+    """Nothing, where the provider says so; a page without its list is an error otherwise."""
+    if first_that_holds(response.empty, document):
+        return []
+    raise PageBroken("ITEMS_MISSING", f"no list at {response.items_path}: {_start_of(body)}")
+
+
+def _next_place(document: Any, spec: SpecSnapshot) -> str | None:
+    if spec.pagination is None:
+        return None
+    by_url = spec.pagination.type == PaginationType.URL
+    token = _at(document, spec.pagination.next_url_path if by_url else spec.pagination.next_token_path)
+    if token in (None, ""):
+        return None
+    return _without_param(str(token), spec.auth.name) if by_url and spec.auth.name else str(token)
+
+
+def _without_param(url: str, name: str) -> str:
+    """The URL without the credential some providers repeat in it: it is written down as the next place."""
+    path, mark, query = url.partition("?")
+    kept = [part for part in query.split("&") if part.partition("=")[0].lower() != name.lower()]
+    return f"{path}{mark}{'&'.join(kept)}"
 
 
 def _parse(body: bytes) -> Any:
@@ -59,10 +179,12 @@ def _parse(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
         pass
-    try:  # the standard library takes lone surrogates and huge numbers, whose records are then dealt with one by one
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    # The standard library takes lone surrogates, huge numbers and, told so, line breaks within strings, all of which
+    # providers send; records that hold them are then dealt with one by one.
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, strict=b"\x00" in body)
     except (ValueError, RecursionError) as error:
-        raise PageBroken("NOT_JSON", f"the body is not JSON: {_start_of(body)}", garbled=True) from error
+        raise PageBroken("NOT_JSON", f"the body is not JSON: {_start_of(body)}", ErrorLevel.L1) from error
 
 
 def _refuse_constant(name: str) -> Any:
@@ -116,8 +238,8 @@ def _without_lone_surrogates(body: bytes) -> bytes:
 
 
 def _walk(found: Any, items_path: str) -> Any:
-    for step in plain_steps(items_path) or []:
-        found = found[step] if isinstance(step, int) else getattr(found, _attribute(step))
+    for step in plain_steps(items_path) or ():
+        found = found[step] if isinstance(step, int) else getattr(found, _attribute(str(step)))
     return found
 
 
@@ -129,13 +251,13 @@ def _attribute(name: str) -> str:
 def _envelope(items_path: str) -> Any:
     """A type that holds just the way to the records, which stay text."""
     steps = plain_steps(items_path)
-    if steps is None or "*" in steps:
+    if steps is None or not all(isinstance(step, int) or (isinstance(step, str) and step != EVERY) for step in steps):
         return None
     inner: Any = list[msgspec.Raw]
     for step in reversed(steps):
         if isinstance(step, int):
             inner = list[inner]
         else:
-            name = _attribute(step)
-            inner = msgspec.defstruct("Envelope", [(name, inner)], rename={name: step})
+            name = _attribute(str(step))
+            inner = msgspec.defstruct("Envelope", [(name, inner)], rename={name: str(step)})
     return inner

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import stamina
 
-from ingest_core.execution.decode import DecodedPage, PageBroken, decode_page
-from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response, Upstream
+from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, decode_page, says_empty, stated_level
+from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
 from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.spec import RateSpec, SpecSnapshot
+from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +51,7 @@ class FetchedPage:
     page: DecodedPage
     response: Response
     waited: timedelta
+    details: list[dict[str, object]] = field(default_factory=list)
 
 
 @dataclass
@@ -69,8 +70,22 @@ class Fetcher:
         """Whose rate it is: the source's, with the credential it is asked by."""
         return f"{self.spec.provenance_code}:{self.spec.auth.credential_ref or '-'}"
 
-    def fetch(self, request: Request, *, repeatable: bool) -> FetchedPage:
+    def fetch(self, request: Request, *, repeatable: bool, offset: int | None = None) -> FetchedPage:
         """The page; an answer that may have been given is asked for again only if that loses nothing."""
+
+        def decode(body: bytes) -> DecodedPage:
+            page = decode_page(body, self.spec)
+            if offset is not None and not page.items and page.total is not None and offset < page.total:
+                message = f"an empty page at {offset} of {page.total} records"
+                raise PageBroken("EMPTY_BEFORE_TOTAL", message, ErrorLevel.L1)
+            return page
+
+        return self.ask(request, decode, self.spec.response, repeatable=repeatable)
+
+    def ask(
+        self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec, *, repeatable: bool
+    ) -> FetchedPage:
+        """One answer, decoded; a passing fault is met by asking again."""
         retry = self.spec.retry
 
         def again(error: Exception) -> bool:
@@ -92,11 +107,11 @@ class Fetcher:
         ):
             with attempt:
                 self.tally.retries += attempt.num > 1
-                return self._once(request)
+                return self._once(request, decode, answers)
         raise AssertionError("unreachable")
 
-    def _once(self, request: Request) -> FetchedPage:
-        waited = self._wait_for_turn()
+    def _once(self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec) -> FetchedPage:
+        waited = self._wait_for_turn(self.rate.for_caller(known=self.upstream.knows(request.auth)))
         self.tally.requests += 1
         try:
             response = self.upstream.send(request)
@@ -106,16 +121,20 @@ class Fetcher:
             ) from error
         except AnswerLost as error:
             raise UpstreamError(ErrorLevel.L1, "ANSWER_LOST", f"answer lost: {error}", moved=True) from error
+        except CredentialMissing as error:
+            raise UpstreamError(ErrorLevel.L4, "CREDENTIAL_MISSING", str(error), moved=False) from error
         self.tally.answered(response.elapsed_seconds)
-        self._raise_for(response)
+        if says_empty(response.body, answers, response.status):
+            return FetchedPage(NO_RECORDS, response, waited)
+        self._raise_for(response, answers)
         try:
-            return FetchedPage(decode_page(response.body, self.spec), response, waited)
+            return FetchedPage(decode(response.body), response, waited)
         except PageBroken as error:
-            level = ErrorLevel.L1 if error.garbled else ErrorLevel.L2
-            raise UpstreamError(level, error.code, str(error), moved=True, status=response.status) from error
+            message = response.clean(str(error))
+            raise UpstreamError(error.level, error.code, message, moved=True, status=response.status) from error
 
-    def _wait_for_turn(self) -> timedelta:
-        wait = self.gate.acquire(self.rate_key, self.rate)
+    def _wait_for_turn(self, rate: RateSpec) -> timedelta:
+        wait = self.gate.acquire(self.rate_key, rate)
         if wait > MAX_GATE_WAIT:
             raise UpstreamError(
                 ErrorLevel.L1, "RATE_WAIT", f"the provider asked to wait {wait}", moved=False, retry_after=wait
@@ -125,11 +144,13 @@ class Fetcher:
             self.sleep(wait.total_seconds())
         return wait
 
-    def _raise_for(self, response: Response) -> None:
+    def _raise_for(self, response: Response, answers: ResponseSpec) -> None:
         now = datetime.now(UTC)
         error = error_of_status(response.status, response.headers, response.body, self.spec.retry.retry_statuses, now)
         if error is None:
             return
+        error.message = response.clean(error.message)
+        error.level = stated_level(response.body, answers) or error.level
         if error.status == TOO_MANY_REQUESTS:
             self.tally.too_many += 1
             self.gate.cool_down(self.rate_key, error.retry_after or UNTOLD_COOL_DOWN)

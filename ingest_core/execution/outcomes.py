@@ -50,9 +50,8 @@ def succeeded(walk: Walk) -> Ending:
 
 def ended_partial(walk: Walk) -> Ending:
     """Our own limit came before the provider's end: nothing is covered."""
-    limit = walk.task.spec.pagination.max_page
-    message = f"stopped at max_page {limit}: the rest of the window is not read, and the watermark waits"
-    error = {"level": ErrorLevel.L2.value, "code": "MAX_PAGE", "message": message}
+    message = f"{walk.limited}: the rest of the window is not read, and the watermark waits"
+    error = {"level": ErrorLevel.L2.value, "code": "LIMIT_REACHED", "message": message}
     return RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error), _summary(walk, TaskStatus.PARTIAL, error)
 
 
@@ -76,7 +75,7 @@ def restarted(walk: Walk, restart: SliceRestart) -> Ending:
 
 def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
     """A passing fault gives the task back for later; anything else ends it."""
-    progressed = walk.batches > 0 and walk.task.spec.pagination.position == PagePosition.CLIENT
+    progressed = walk.batches > 0 and walk.task.spec.paging.position == PagePosition.CLIENT
     in_vain = walk.run.attempt_no >= MAX_ATTEMPTS and not (error.unreachable or progressed)
     if error.level != ErrorLevel.L1 or in_vain:
         return failed(walk, error.json())

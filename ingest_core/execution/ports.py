@@ -1,11 +1,12 @@
 """What executing needs from stores and providers, and what they promise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.record import Counts, PageOutcome
+from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 
 
@@ -84,17 +85,21 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent: everything but the host, which may be another one here."""
+    """What is sent: all but the host, which may be another one here, and the credential, which transport adds."""
 
     source: str
-    method: str
-    base_url: str
+    http: HttpSpec
+    auth: AuthSpec
     path: str
     query: list[tuple[str, str]]
     headers: dict[str, str]
-    connect_timeout_seconds: float
-    read_timeout_seconds: float
-    allow_plain_http: bool
+    body: dict[str, Any] | None = None
+    next_url: str | None = None
+
+    @property
+    def method(self) -> str:
+        """How it is asked."""
+        return self.http.method.value
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,13 @@ class Response:
     headers: dict[str, str]
     body: bytes
     elapsed_seconds: float
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def clean(self, text: str) -> str:
+        """The text without the credential, should the provider repeat it."""
+        for secret in self.secrets:
+            text = text.replace(secret, "***")
+        return text
 
 
 class NotSent(Exception):
@@ -116,8 +128,15 @@ class AnswerLost(Exception):
     """The request was sent but its answer did not arrive whole."""
 
 
+class CredentialMissing(Exception):
+    """A secret that is referred to is not there; asking without it would be asking as somebody else."""
+
+
 class Upstream(Protocol):
     """The provider; a response is whole or an error."""
 
     def send(self, request: Request) -> Response:
-        """One request, one answer; NotSent or AnswerLost otherwise."""
+        """One request, one answer; NotSent, AnswerLost or CredentialMissing otherwise."""
+
+    def knows(self, auth: AuthSpec) -> bool:
+        """Whether requests will carry this credential."""

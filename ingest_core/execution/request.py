@@ -1,44 +1,155 @@
-"""Writing the request for a page."""
+"""Writing the requests for a page and for its records' details."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from ingest_core.execution.ports import Request
-from ingest_core.model.codes import ParamLocation
+from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation
+from ingest_core.model.expression import EVERYTHING, Range, both, from_json
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, ceil_to, floor_to
-from ingest_core.model.spec import SpecSnapshot, WindowSpec
+from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
+from ingest_core.model.template import FUNCTIONS, parse_template, percent_encode
 from ingest_core.model.window import Window
+from ingest_core.registry.params import RULE
+from ingest_core.registry.render import Rendered, Renderer, TimeText
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, as the provider is told: the id of this request, and how to reach the operator."""
+
+    correlation_id: str
+    contact: str | None = None
 
 
 def bounds_to_ask(window: Window, config: WindowSpec) -> tuple[datetime, datetime]:
     """The bounds in the request: a record too many is absorbed, one too few would be lost."""
     start = window.start - timedelta(seconds=config.overlap_seconds)
     unit = UNIT_LENGTH[config.unit]
+    if config.time_zone != "UTC":  # writing it cuts it down to the provider's own unit
+        last = window.end - MILLISECOND
+        exact = config.upper_inclusive and _exact(config, unit)
+        return start, last if exact else last + unit
     if not config.upper_inclusive:
         return start, ceil_to(window.end, unit)
-    exact = config.stored_precision is not None and UNIT_LENGTH[config.stored_precision] >= unit
-    return start, floor_to(window.end - MILLISECOND, unit) if exact else window.end
+    return start, floor_to(window.end - MILLISECOND, unit) if _exact(config, unit) else window.end
 
 
-def render_request(spec: SpecSnapshot, window: Window, token: str | None, correlation_id: str) -> Request:
+def _exact(config: WindowSpec, unit: timedelta) -> bool:
+    return config.stored_precision is not None and UNIT_LENGTH[config.stored_precision] >= unit
+
+
+def render_request(spec: SpecSnapshot, window: Window, token: str | None, caller: Caller) -> Request:
     """The request for the page at `token`."""
-    start, end = bounds_to_ask(window, spec.window)
-    shown = {"from": start.strftime(spec.window.format), "to": end.strftime(spec.window.format)}
-    values = {"page_size": str(spec.pagination.page_size), "page_token": token or ""}
-    query = [*spec.http.query.items(), (spec.render.param, spec.render.template.format(**shown))]
-    headers = {**spec.http.headers, "X-Ingest-Correlation-Id": correlation_id}
-    for param in spec.params:
-        if param.location == ParamLocation.QUERY:
-            query.append((param.name, values[param.value]))
-        else:
-            headers[param.name] = values[param.value]
+    if spec.paging.type == PaginationType.URL and token is not None:
+        return _assemble(spec, spec.http, [], Rendered(), {"contact": caller.contact}, caller, next_url=token)
+    rendered = render_query(spec, window)
+    values = {
+        "page_size": spec.paging.page_size,
+        "page_token": token,
+        "page_offset": token,
+        "page_number": token,
+        "query": rendered.text,
+        "contact": caller.contact,
+    }
+    return _assemble(spec, spec.http, spec.params, rendered, values, caller)
+
+
+def render_query(spec: SpecSnapshot, window: Window) -> Rendered:
+    """The slice's query as the provider takes it: the plan's, and the window's range where the provider knows it."""
+    config = spec.time
+    query = from_json(spec.expression)
+    bounds = Range(config.field, *bounds_to_ask(window, config)) if config.supports_updated_since else EVERYTHING
+    return Renderer(spec.rules, TimeText(config.format, config.time_zone)).render(both(query, bounds))
+
+
+def render_detail(spec: SpecSnapshot, ids: list[str], caller: Caller) -> Request:
+    """The request for whole records."""
+    assert spec.detail is not None
+    values = {"ids": ids, "contact": caller.contact, "page_size": len(ids)}
+    return _assemble(spec, spec.detail.http, spec.detail.params, Rendered(), values, caller)
+
+
+def _assemble(
+    spec: SpecSnapshot,
+    http: HttpSpec,
+    params: list[ParamSpec],
+    rendered: Rendered,
+    values: Mapping[str, Any],
+    caller: Caller,
+    next_url: str | None = None,
+) -> Request:
+    placed: dict[ParamLocation, list[tuple[str, Any]]] = {location: [] for location in ParamLocation}
+    if next_url is None:
+        placed[ParamLocation.QUERY] += _templates(http.query, values)
+    located = {param.name: param.location for param in params}
+    for name, text in rendered.params.items():
+        placed[located.get(name, ParamLocation.QUERY)].append((name, text))
+    for param in params:
+        value = _param_value(param, values)
+        if value is not None:
+            placed[param.location].append((param.name, value))
+    headers = dict(_templates(http.headers, values))
+    headers |= {name: _one_line(_text(value)) for name, value in placed[ParamLocation.HEADER]}
+    headers["X-Ingest-Correlation-Id"] = caller.correlation_id
+    user_agent = parse_template(http.user_agent).render(values) if http.user_agent else None
+    if user_agent:
+        headers["User-Agent"] = user_agent
+    path_values = {name: percent_encode(_text(value)) for name, value in placed[ParamLocation.PATH]}
     return Request(
         source=spec.provenance_code,
-        method=spec.http.method.value,
-        base_url=spec.http.base_url,
-        path=spec.http.path,
-        query=query,
+        http=http,
+        auth=spec.auth,
+        path=parse_template(http.path).render(path_values) or http.path,
+        query=[(name, _text(value)) for name, value in placed[ParamLocation.QUERY]],
         headers=headers,
-        connect_timeout_seconds=spec.http.connect_timeout_seconds,
-        read_timeout_seconds=spec.http.read_timeout_seconds,
-        allow_plain_http=spec.http.allow_plain_http,
+        body=_body(http, placed[ParamLocation.BODY], values),
+        next_url=next_url,
     )
+
+
+def _templates(templates: Mapping[str, str], values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What can be said; a parameter whose value is not there is left out."""
+    rendered = ((name, parse_template(text).render(values)) for name, text in templates.items())
+    return [(name, text) for name, text in rendered if text is not None]
+
+
+def _param_value(param: ParamSpec, values: Mapping[str, Any]) -> Any:
+    if param.value == RULE:
+        return None
+    value = values.get(param.value)
+    if value is None:
+        return param.default
+    for function in param.functions:
+        value = FUNCTIONS[function](_text(value))
+    return value
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _body(http: HttpSpec, placed: list[tuple[str, Any]], values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The body's fields: the template's, then the parameters'; none of a GET."""
+    if http.body_format is None:
+        return None
+    filled: dict[str, Any] = {**_fill(http.body or {}, values), **dict(placed)}
+    if http.body_format == BodyFormat.FORM:
+        return {name: _text(value) for name, value in filled.items()}
+    return filled
+
+
+def _fill(template: Any, values: Mapping[str, Any]) -> Any:
+    """A body template with its values in place; what has none is left out."""
+    if isinstance(template, dict):
+        filled = {name: _fill(one, values) for name, one in template.items()}
+        return {name: one for name, one in filled.items() if one is not None}
+    if isinstance(template, list):
+        return [_fill(one, values) for one in template]
+    return parse_template(template).value(values) if isinstance(template, str) else template

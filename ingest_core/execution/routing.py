@@ -3,20 +3,24 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
 from ingest_core.execution.decode import DecodedPage
-from ingest_core.execution.instants import parse_source_time
+from ingest_core.execution.predicate import holds
 from ingest_core.model.canonical import canonical_json, hash_text
-from ingest_core.model.codes import IdNormalizer, QuarantineReason
+from ingest_core.model.codes import IdNormalizer, QuarantineReason, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.record import Record, Rejected
 from ingest_core.model.redaction import excerpt
-from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.paths import compile_path
+from ingest_core.model.spec import Expression, SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.registry.dates import parse_source_time
+from ingest_core.registry.extraction import compile_raw, compile_value
+from ingest_core.registry.values import text_of
 
 MAX_ID_CHARS = 512
 MAX_PAYLOAD_CHARS = 8 * 1024 * 1024
@@ -40,18 +44,34 @@ class _Unusable(Exception):
         self.provider_id = provider_id
 
 
+@dataclass(frozen=True)
+class Routed:
+    """A page's records: usable ones, unusable ones, those that are not this slice's, and a short hash of each."""
+
+    records: list[Record]
+    rejected: list[Rejected]
+    id_hashes: bytes
+    outside: int = 0
+
+
 class Router:
     """Knows one snapshot's paths, compiled once."""
 
     def __init__(self, spec: SpecSnapshot) -> None:
-        self._response = spec.response
-        self._id = compile_path(spec.response.id_path)
-        self._updated_at = compile_path(spec.response.updated_at_path)
+        response = spec.detail.response if spec.detail else spec.response
+        self._format = response.format
+        self._items_path = response.items_path
+        self._shown_id = _shown(response.id_path)
+        self._shown_time = _shown(response.updated_at_path)
+        self._id = compile_raw(response.id_path)
+        self._updated_at = compile_raw(response.updated_at_path) if response.updated_at_path else None
+        self._time_zone = response.time_zone
+        self._record_error = response.record_error
         self._normalize = _NORMALIZE[spec.id_normalizer]
-        self._mapping = [(name, compile_path(path)) for name, path in sorted(spec.mapping.items())]
+        self._mapping = [(name, compile_value(one)) for name, one in sorted(spec.mapping.items())]
 
-    def route(self, page: DecodedPage, asked_at: datetime) -> tuple[list[Record], list[Rejected], bytes]:
-        """Usable records, unusable ones, and a short hash of each, in order."""
+    def route(self, page: DecodedPage, asked_at: datetime, owns: Window | None = None) -> Routed:
+        """Each record of the page one way; with `owns`, records of another time are none of ours."""
         records: list[Record] = []
         rejected: list[Rejected] = []
         hashes = bytearray()
@@ -64,41 +84,77 @@ class Router:
                 entry = _reject(unusable, raw)
                 rejected.append(entry)
                 hashes += bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
-        return records, rejected, bytes(hashes)
+        if page.listed is not None:
+            rejected += self._missing(page, records, rejected)
+            hashes = bytearray(b"".join(map(short_hash, page.listed)))
+        kept = [one for one in records if owns is None or owns.start <= one.updated_at < owns.end]
+        return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept))
+
+    def listed_ids(self, page: DecodedPage, id_path: Expression) -> list[str]:
+        """The ids a search page lists, in normal form."""
+        get = compile_raw(id_path)
+        texts = (text_of(get(item)) for item in page.items)
+        return [self._normalize(text) for text in texts if text]
+
+    def _missing(self, page: DecodedPage, records: list[Record], rejected: list[Rejected]) -> list[Rejected]:
+        """Ids that were listed and of which no record came."""
+        came = {record.provider_id for record in records} | {one.provider_id for one in rejected}
+        entries = []
+        for provider_id in dict.fromkeys(page.listed or ()):
+            if provider_id not in came:
+                failure = page.failed.get(provider_id)
+                reason = QuarantineReason.DETAIL_FAILED if failure else QuarantineReason.DETAIL_MISSING
+                fragment = canonical_json({"id": provider_id, **({"error": failure} if failure else {})})
+                entries.append(_reject(_Unusable(reason, self._items_path, provider_id), fragment))
+        return entries
 
     def _record(self, item: Any, raw: str, asked_at: datetime, *, long_numbers: bool) -> Record:
         if not isinstance(item, dict):
-            raise _Unusable(QuarantineReason.NOT_AN_OBJECT, self._response.items_path)
-        payload_hash = _content_hash(item, raw, long_numbers=long_numbers)
+            raise _Unusable(QuarantineReason.NOT_AN_OBJECT, self._items_path)
+        payload, payload_hash = self._payload(item, raw, long_numbers=long_numbers)
         provider_id = self._provider_id(self._id(item))
-        updated_at = self._instant(self._updated_at(item), provider_id)
-        fields = {name: value for name, get in self._mapping if (value := get(item)) not in (None, [], "")}
+        if self._record_error is not None and holds(self._record_error, item):
+            raise _Unusable(QuarantineReason.RECORD_ERROR, self._record_error.path, provider_id)
+        updated_at = asked_at if self._updated_at is None else self._instant(self._updated_at(item), provider_id)
+        fields = {name: value for name, get in self._mapping if (value := get(item)) is not None}
         if updated_at > asked_at + FUTURE_TOLERANCE:
             fields["flags"] = ["UPDATED_AT_IN_FUTURE"]
             updated_at = asked_at
-        return Record(provider_id, updated_at, raw, payload_hash, fields)
+        return Record(provider_id, updated_at, payload, payload_hash, fields)
+
+    def _payload(self, item: dict[str, Any], raw: str, *, long_numbers: bool) -> tuple[str, str]:
+        """The record as the store keeps it: JSON as received, XML as received within JSON."""
+        if self._format == ResponseFormat.JSON:
+            return raw, _content_hash(item, raw, long_numbers=long_numbers)
+        if len(raw) > MAX_PAYLOAD_CHARS:
+            raise _Unusable(QuarantineReason.TOO_LARGE, "$")
+        return orjson.dumps({"xml": raw}).decode(), hash_text(raw)
 
     def _provider_id(self, value: Any) -> str:
-        path = self._response.id_path
         if value is None or value == "":
-            raise _Unusable(QuarantineReason.ID_MISSING, path)
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise _Unusable(QuarantineReason.ID_INVALID, path)
-        provider_id = self._normalize(str(value))
+            raise _Unusable(QuarantineReason.ID_MISSING, self._shown_id)
+        text = text_of(value) if isinstance(value, str | int | dict) else None
+        if text is None and not (isinstance(value, str) and not value.strip()):
+            raise _Unusable(QuarantineReason.ID_INVALID, self._shown_id)
+        provider_id = self._normalize(text or "")
         if not provider_id:
-            raise _Unusable(QuarantineReason.ID_MISSING, path)
+            raise _Unusable(QuarantineReason.ID_MISSING, self._shown_id)
         if len(provider_id) > MAX_ID_CHARS:
-            raise _Unusable(QuarantineReason.ID_TOO_LONG, path)
+            raise _Unusable(QuarantineReason.ID_TOO_LONG, self._shown_id)
         return provider_id
 
     def _instant(self, value: Any, provider_id: str) -> datetime:
-        path = self._response.updated_at_path
-        if value is None or value == "":
-            raise _Unusable(QuarantineReason.UPDATED_AT_MISSING, path, provider_id)
-        instant = parse_source_time(value)
+        if value is None or value in ("", []):
+            raise _Unusable(QuarantineReason.UPDATED_AT_MISSING, self._shown_time, provider_id)
+        instant = parse_source_time(value, self._time_zone)
         if instant is None:
-            raise _Unusable(QuarantineReason.UPDATED_AT_INVALID, path, provider_id)
+            raise _Unusable(QuarantineReason.UPDATED_AT_INVALID, self._shown_time, provider_id)
         return instant
+
+
+def _shown(expression: Expression | None) -> str:
+    """An expression as quarantine names it."""
+    return expression if isinstance(expression, str) else canonical_json(expression)
 
 
 def short_hash(provider_id: str) -> bytes:

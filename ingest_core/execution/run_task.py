@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
+from ingest_core.execution.details import fetch_whole
 from ingest_core.execution.evidence import request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.outcomes import (
@@ -21,18 +22,18 @@ from ingest_core.execution.outcomes import (
     succeeded,
     upstream_failed,
 )
-from ingest_core.execution.paging import Step, before_hash, next_step, resume_point
+from ingest_core.execution.paging import Step, before_hash, first_token, next_step, offset_of, resume_point
 from ingest_core.execution.ports import Batch, Request, Run, RunLedger, TaskQueue, Upstream
-from ingest_core.execution.request import render_request
+from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.routing import ID_HASH_BYTES, Router
-from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, raise_restart
+from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, place_of, raise_restart
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import PagePosition, TaskStatus
 from ingest_core.model.errors import LeaseLost, Unreachable
 from ingest_core.model.record import PageOutcome
-from ingest_core.model.work import FlowRun, Lease, Task
+from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ class Asked:
 
     batch: Batch
     request: Request
+    token: str | None
     answer: "Future[FetchedPage]"
 
 
@@ -70,6 +72,7 @@ class TaskRunner:
         upstream: Upstream,
         clock: Clock,
         stop: Event,
+        contact: str | None = None,
     ) -> None:
         self._queue = queue
         self._ledger = ledger
@@ -78,6 +81,7 @@ class TaskRunner:
         self._upstream = upstream
         self._clock = clock
         self._stop = stop
+        self._contact = contact
 
     def run_leased(self, lease: Lease, flow: FlowRun) -> RunSummary:
         """Work the task behind a lease, claimed by somebody else of this worker."""
@@ -103,7 +107,7 @@ class TaskRunner:
     def _prepare(self, run: Run) -> Walk:
         task = run.task
         rate = self._gate.live_rate(task.partition, task.spec.rate)
-        checkpoint = resume_point(task.spec.pagination, task.checkpoint, self._clock.now())
+        checkpoint = resume_point(task.spec.paging, task.checkpoint, self._clock.now())
         hashes = self._ledger.seen_ids(task) if checkpoint.started else b""
         seen = {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
         fetcher = Fetcher(task.spec, rate, self._gate, self._upstream)
@@ -131,26 +135,40 @@ class TaskRunner:
             return  # a crash came between the last page and the end of the task
         pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fetch")
         try:
-            token = walk.checkpoint.token if walk.checkpoint.started else walk.task.spec.pagination.initial_token
-            asked: Asked | None = self._ask(walk, pool, walk.checkpoint.page_no + 1, 1, token)
+            token = walk.checkpoint.token if walk.checkpoint.started else first_token(walk.task.spec.paging)
+            asked: Asked | None = self._ask(walk, pool, walk.checkpoint.page_no + 1, 1, token, walk.checkpoint.rewinds)
             while asked:
-                page, step = self._receive(walk, asked, self._answer(walk, asked))
+                page, step, total = self._receive(walk, asked, self._answer(walk, asked))
                 batch, asked = asked.batch, None
+                checkpoint = _after(walk.checkpoint, batch, step, total)
                 if not step.ends:
-                    asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token)
-                self._commit(walk, batch, page, step)
+                    asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token, checkpoint.rewinds)
+                self._commit(walk, batch, page, checkpoint)
+                walk.limited = step.limit
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, walk: Walk, pool: ThreadPoolExecutor, page_no: int, batch_no: int, token: str | None) -> Asked:
+    def _ask(
+        self, walk: Walk, pool: ThreadPoolExecutor, page_no: int, batch_no: int, token: str | None, rewinds: int
+    ) -> Asked:
         """Write the page down as asked for, then ask in the background."""
         spec = walk.task.spec
-        digest = before_hash(spec.pagination, token, batch_no)
+        digest = before_hash(spec.paging, token, batch_no, rewinds)
         batch = self._ledger.open_batch(walk.run, page_no, batch_no, token, digest)
-        request = render_request(spec, walk.task.window, token, f"ing-{walk.run.run_id}-{batch_no}")
-        opens = token == spec.pagination.initial_token
-        repeatable = opens or spec.pagination.position == PagePosition.CLIENT
-        return Asked(batch, request, pool.submit(walk.fetcher.fetch, request, repeatable=repeatable))
+        caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
+        request = render_request(spec, walk.task.window, token, caller)
+        opens = token == first_token(spec.paging)
+        repeatable = opens or spec.paging.position == PagePosition.CLIENT
+        answer = pool.submit(
+            fetch_whole,
+            walk.fetcher,
+            walk.router,
+            request,
+            caller,
+            repeatable=repeatable,
+            offset=offset_of(spec.paging, token),
+        )
+        return Asked(batch, request, token, answer)
 
     def _answer(self, walk: Walk, asked: Asked) -> FetchedPage:
         """Wait for the page, keeping the lease meanwhile."""
@@ -168,16 +186,18 @@ class TaskRunner:
                 raise
         raise _Stopped
 
-    def _receive(self, walk: Walk, asked: Asked, fetched: FetchedPage) -> tuple[PageOutcome, Step]:
+    def _receive(self, walk: Walk, asked: Asked, fetched: FetchedPage) -> tuple[PageOutcome, Step, int | None]:
         """Route the page's records and see what comes next."""
         task, batch = walk.task, asked.batch
-        records, rejected, hashes = walk.router.route(fetched.page, batch.asked_at)
-        if len(rejected) >= DRIFT_RECORDS and len(rejected) > DRIFT_SHARE * len(fetched.page.items):
-            message = f"{len(rejected)} of {len(fetched.page.items)} records are unusable ({rejected[0].reason})"
+        owns = None if task.spec.time.supports_updated_since else task.window
+        routed = walk.router.route(fetched.page, batch.asked_at, owns)
+        records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
+        if len(rejected) >= DRIFT_RECORDS and len(rejected) > DRIFT_SHARE * fetched.page.count:
+            message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)
         walk.seen.update(hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES))
-        step = next_step(task.spec.pagination, fetched.page, batch.page_no, len(walk.seen))
+        step = next_step(task.spec.paging, fetched.page, place_of(walk, batch, asked.token))
         notes = complete_or_restart(walk, fetched) if step.completes else []
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)
@@ -189,21 +209,27 @@ class TaskRunner:
             request_digest=request_digest(asked.request, fetched.response),
             response_digest=response_digest(fetched),
             http_stats={"latencyMs": round(fetched.response.elapsed_seconds * 1000)},
-            after_token=fetched.page.next_token,
+            after_token=step.token,
             has_next=not step.completes,
+            outside=routed.outside,
         )
-        return page, step
+        return page, step, fetched.page.total
 
-    def _commit(self, walk: Walk, batch: Batch, page: PageOutcome, step: Step) -> None:
-        checkpoint = replace(
-            walk.checkpoint,
-            page_no=batch.page_no,
-            token=step.token,
-            token_at=batch.asked_at,
-            as_of=walk.checkpoint.as_of or batch.asked_at,
-            ended=step.completes,
-        )
+    def _commit(self, walk: Walk, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> None:
         walk.counts += self._ledger.commit_page(walk.run, batch, page, checkpoint)
         walk.checkpoint = checkpoint
         walk.batches += 1
-        walk.limited = step.limit
+
+
+def _after(checkpoint: Checkpoint, batch: Batch, step: Step, total: int | None) -> Checkpoint:
+    """The checkpoint once the page is in."""
+    return replace(
+        checkpoint,
+        page_no=batch.page_no,
+        token=step.token,
+        token_at=batch.asked_at,
+        as_of=checkpoint.as_of or batch.asked_at,
+        ended=step.completes,
+        total=checkpoint.total if total is None else total,
+        rewinds=checkpoint.rewinds + step.rewound,
+    )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.paging import Place
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
@@ -37,7 +38,7 @@ class Walk:
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
     observed_max: datetime | None = None
-    limited: bool = False
+    limited: str | None = None
 
     @property
     def task(self) -> Task:
@@ -52,15 +53,20 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
     again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
     if again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1):
         raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
-    if error.moved and walk.task.spec.pagination.position == PagePosition.SERVER:
+    if error.moved and walk.task.spec.paging.position == PagePosition.SERVER:
         raise SliceRestart(
             "POSITION_LOST", f"page {batch.page_no}: the provider's position is lost: {error}"
         ) from error
 
 
+def place_of(walk: Walk, batch: Batch, token: str | None) -> Place:
+    """Where a page was in the walk."""
+    return Place(token, batch.page_no, len(walk.seen), walk.checkpoint.total)
+
+
 def complete_or_restart(walk: Walk, fetched: FetchedPage) -> list[Rejected]:
     """All that the provider stated must have come; the same shortfall twice is noted and accepted."""
-    total = fetched.page.total
+    total = walk.checkpoint.total if fetched.page.total is None else fetched.page.total
     missing = total - len(walk.seen) if total is not None else 0
     if missing <= 0:
         return []

@@ -186,6 +186,28 @@ class AuthType(StrEnum):
     CUSTOM = "CUSTOM"
 
 
+class AuthLocation(StrEnum):
+    """Where a credential goes in a request."""
+
+    HEADER = "HEADER"
+    QUERY = "QUERY"
+    BODY = "BODY"
+
+
+class BodyFormat(StrEnum):
+    """How a request's body is written."""
+
+    FORM = "FORM"
+    JSON = "JSON"
+
+
+class ResponseFormat(StrEnum):
+    """How an answer is written."""
+
+    JSON = "JSON"
+    XML = "XML"
+
+
 class ParamLocation(StrEnum):
     """Where a request parameter goes."""
 
@@ -218,6 +240,21 @@ class ExprOp(StrEnum):
     EXISTS = "EXISTS"
     TOKEN = "TOKEN"  # noqa: S105 - a node of a query, no secret
     CONST = "CONST"
+
+
+class TermMatch(StrEnum):
+    """How closely a term must be met: its words, the phrase, or the whole value."""
+
+    ANY = "ANY"
+    PHRASE = "PHRASE"
+    EXACT = "EXACT"
+
+
+class ResetKind(StrEnum):
+    """What a rate-limit reset header counts."""
+
+    SECONDS_LEFT = "SECONDS_LEFT"
+    EPOCH_SECONDS = "EPOCH_SECONDS"
 
 
 class IdNormalizer(StrEnum):
@@ -274,6 +311,9 @@ class QuarantineReason(StrEnum):
     TEXT_INVALID = "TEXT_INVALID"
     TOO_LARGE = "TOO_LARGE"
     NOT_AN_OBJECT = "NOT_AN_OBJECT"
+    RECORD_ERROR = "RECORD_ERROR"
+    DETAIL_MISSING = "DETAIL_MISSING"
+    DETAIL_FAILED = "DETAIL_FAILED"
     SHORTFALL = "SHORTFALL"
 
 
@@ -339,7 +379,12 @@ DICTIONARY: dict[str, type[StrEnum]] = {
     "reg_endpoint_role": EndpointRole,
     "http_method": HttpMethod,
     "reg_auth_type": AuthType,
+    "reg_auth_location": AuthLocation,
     "reg_param_location": ParamLocation,
+    "reg_body_format": BodyFormat,
+    "reg_response_format": ResponseFormat,
+    "reg_term_match": TermMatch,
+    "reg_reset_kind": ResetKind,
     "reg_field_type": FieldType,
     "reg_expr_op": ExprOp,
     "reg_id_normalizer": IdNormalizer,

@@ -59,7 +59,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class PageOutcome:
-    """A page, decoded and routed, ready to be committed; notes go to quarantine but are no records."""
+    """A page, decoded and routed, ready to be committed; notes go to quarantine but are no records.
+
+    `outside` are records of another time than the slice's, which a source that cannot filter sends along.
+    """
 
     records: list[Record] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
@@ -70,3 +73,4 @@ class PageOutcome:
     http_stats: dict[str, Any] = field(default_factory=dict)
     after_token: str | None = None
     has_next: bool = False
+    outside: int = 0

@@ -4,12 +4,16 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import (
+    AuthLocation,
     AuthType,
     BackoffPolicy,
+    BodyFormat,
+    ErrorLevel,
+    ExprOp,
     HttpMethod,
     IdNormalizer,
     OnEqual,
@@ -17,15 +21,32 @@ from ingest_core.model.codes import (
     PagePosition,
     PaginationType,
     ParamLocation,
+    ResetKind,
+    ResponseFormat,
+    TermMatch,
     TimeUnit,
     WindowMode,
 )
 
+Expression = str | dict[str, Any]
+"""How a value is taken from a record: a path, or a small tree over paths."""
+
 
 class Frozen(BaseModel):
-    """A value that is complete, exact and never changes."""
+    """A value that is complete, exact and never changes; what is left at its default is not written."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # A setting that is added later must not change the hash of what never used it.
+        defaults = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
+        written: dict[str, Any] = write(self)
+        return {
+            name: value
+            for name, value in written.items()
+            if name not in defaults or getattr(self, name) != defaults[name]
+        }
 
 
 class HttpSpec(Frozen):
@@ -39,13 +60,30 @@ class HttpSpec(Frozen):
     connect_timeout_seconds: float
     read_timeout_seconds: float
     allow_plain_http: bool
+    body_format: BodyFormat | None = None
+    body: dict[str, Any] | None = None
+    user_agent: str | None = None
+    max_redirects: int = 0
+    proxy: str | None = None
+    verify_tls: bool = True
+    ca_bundle: str | None = None
 
 
 class AuthSpec(Frozen):
-    """How the request is authorised: a reference, never a secret."""
+    """How the request is authorised: by references, never by a secret."""
 
     type: AuthType
     credential_ref: str | None
+    username_ref: str | None = None
+    location: AuthLocation = AuthLocation.HEADER
+    name: str | None = None
+    optional: bool = False
+    token_url: str | None = None
+    scope: str | None = None
+    signing_hook: str | None = None
+
+
+NO_AUTH = AuthSpec(type=AuthType.NONE, credential_ref=None)
 
 
 class PaginationSpec(Frozen):
@@ -59,6 +97,10 @@ class PaginationSpec(Frozen):
     next_token_path: str | None
     has_more_path: str | None
     token_ttl_seconds: int | None
+    next_url_path: str | None = None
+    step_path: str | None = None
+    page_base: int = 0
+    max_records: int | None = None
 
 
 class WindowSpec(Frozen):
@@ -79,6 +121,10 @@ class WindowSpec(Frozen):
     format: str
     upper_inclusive: bool
     stored_precision: TimeUnit | None
+    time_zone: str = "UTC"
+    supports_updated_since: bool = True
+    min_window_seconds: int | None = None
+    max_window_seconds: int | None = None
 
     @property
     def lag(self) -> timedelta:
@@ -108,6 +154,18 @@ class RateSpec(Frozen):
 
     requests_per_second: float
     burst: int
+    with_credential_per_second: float | None = None
+    daily_quota: int | None = None
+    limit_header: str | None = None
+    remaining_header: str | None = None
+    reset_header: str | None = None
+    reset_kind: ResetKind | None = None
+
+    def for_caller(self, *, known: bool) -> "RateSpec":
+        """The rate of a caller the provider knows by a credential, or does not."""
+        if not known or self.with_credential_per_second is None:
+            return self
+        return self.model_copy(update={"requests_per_second": self.with_credential_per_second})
 
 
 class ParamSpec(Frozen):
@@ -116,45 +174,91 @@ class ParamSpec(Frozen):
     name: str
     location: ParamLocation
     value: str
+    default: str | None = None
+    functions: list[str] = []
+    required: bool = False
 
 
-class RenderSpec(Frozen):
-    """How a range over a field is written for the provider."""
+class RuleSpec(Frozen):
+    """How a node of a query is written for the provider: as text, or as parameters."""
 
-    field: str
-    param: str
-    template: str
+    op: ExprOp
+    field: str | None = None
+    match: TermMatch | None = None
+    template: str | None = None
+    params: dict[str, str] = {}
+    separator: str = ","
+    open_end: str | None = None
+
+
+class PredicateSpec(Frozen):
+    """Something to recognise in an answer, and what it means."""
+
+    path: str
+    equals: Any = None
+    matches: str | None = None
+    message: str | None = None
+    level: ErrorLevel = ErrorLevel.L2
 
 
 class ResponseSpec(Frozen):
     """Where things are in a page."""
 
     items_path: str
-    id_path: str
-    updated_at_path: str
+    id_path: Expression
+    updated_at_path: Expression | None
     total_path: str | None
+    format: ResponseFormat = ResponseFormat.JSON
+    namespaces: dict[str, str] = {}
+    time_zone: str = "UTC"
+    errors: list[PredicateSpec] = []
+    empty: list[PredicateSpec] = []
+    record_error: PredicateSpec | None = None
+
+
+class DetailSpec(Frozen):
+    """The endpoint that gives whole records for ids."""
+
+    endpoint_name: str
+    http: HttpSpec
+    params: list[ParamSpec]
+    response: ResponseSpec
+    id_batch_size: int
 
 
 class SpecSnapshot(Frozen):
     """What a plan was compiled to; the executor reads nothing else of the Registry's meaning."""
 
-    snapshot_version: int = 1
+    snapshot_version: int
     provenance_code: str
     endpoint_name: str
     operation_code: Operation
     http: HttpSpec
     auth: AuthSpec
-    pagination: PaginationSpec
-    window: WindowSpec
+    pagination: PaginationSpec | None
+    window: WindowSpec | None
     retry: RetrySpec
     rate: RateSpec
     params: list[ParamSpec]
-    render: RenderSpec
+    rules: list[RuleSpec]
     response: ResponseSpec
-    mapping: dict[str, str]
+    mapping: dict[str, Any]
     id_normalizer: IdNormalizer
     on_equal: OnEqual
     expression: dict[str, Any]
+    detail: DetailSpec | None = None
+
+    @property
+    def time(self) -> WindowSpec:
+        """The window's settings; only a refresh by id has none."""
+        assert self.window is not None, f"{self.provenance_code}: {self.operation_code} has no window"
+        return self.window
+
+    @property
+    def paging(self) -> PaginationSpec:
+        """The paging's settings; only a refresh by id has none."""
+        assert self.pagination is not None, f"{self.provenance_code}: {self.operation_code} has no pages"
+        return self.pagination
 
     def json_value(self) -> dict[str, Any]:
         """The snapshot as stored."""
@@ -162,8 +266,8 @@ class SpecSnapshot(Frozen):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
-        """The snapshot as it was compiled."""
-        return cls.model_validate(value)
+        """The snapshot as it was compiled, by this version or an older one."""
+        return cls.model_validate(_current(value))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -174,3 +278,12 @@ class SpecSnapshot(Frozen):
     def expr_proto_hash(self) -> str:
         """Hash over the query alone, so that a new rate or lag starts no new watermark."""
         return hash_of(self.expression)
+
+
+def _current(value: dict[str, Any]) -> dict[str, Any]:
+    """An older snapshot in today's form: it had one rule, for the window's range."""
+    if "render" not in value:
+        return value
+    old = value["render"]
+    rule = {"op": ExprOp.RANGE.value, "field": old["field"], "params": {old["param"]: old["template"]}}
+    return {**{name: one for name, one in value.items() if name != "render"}, "rules": [rule]}

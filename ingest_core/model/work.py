@@ -38,7 +38,7 @@ def harvest_namespace(spec: SpecSnapshot) -> Namespace:
     """The namespace of a harvest: one watermark per endpoint and query."""
     partition = Partition(spec.provenance_code, spec.endpoint_name, spec.operation_code)
     key = hash_of(spec.endpoint_name, spec.expr_proto_hash)
-    return Namespace(partition, spec.window.watermark_key, NamespaceScope.EXPR, key)
+    return Namespace(partition, spec.time.watermark_key, NamespaceScope.EXPR, key)
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Checkpoint:
     ended: bool = False
     restarts: int = 0
     shortfall: int | None = None
+    total: int | None = None
+    rewinds: int = 0
 
     @property
     def started(self) -> bool:

@@ -17,7 +17,8 @@ from ingest_core.planning.ports import PlanHead, PlanStore, PlanTransaction, Sto
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import draft_slice, slice_time
 from ingest_core.planning.window import WindowDecision, resolve_harvest
-from ingest_core.registry.compile import compile_spec, endpoint_for
+from ingest_core.registry.compile import Compiled, CompileRequest, compile_source, endpoint_for
+from ingest_core.registry.merge import read_overrides
 from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.rows import Rows
 
@@ -72,30 +73,39 @@ class PlanReport:
 class Planner:
     """Turns triggers into plans; every step can be run again."""
 
-    def __init__(self, registry: RegistryStore, plans: PlanStore, clock: Clock) -> None:
+    def __init__(
+        self, registry: RegistryStore, plans: PlanStore, clock: Clock, signing_hooks: frozenset[str] | None = None
+    ) -> None:
         self._registry = registry
+        self._signing_hooks = signing_hooks
         self._plans = plans
         self._clock = clock
 
     def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
         """All steps in order."""
         instance_id = self.record_trigger(request, trigger)
-        spec = self.compile(request, instance_id)
-        return self.derive(request, trigger, instance_id, spec, now)
+        compiled = self.compile(request, instance_id)
+        return self.derive(request, trigger, instance_id, compiled, now)
 
     def record_trigger(self, request: PlanRequest, trigger: Trigger) -> int:
         """Write the trigger down, once."""
         rows = self._registry.rows(request.source)
         return self._plans.record_trigger(trigger, request, _partition(request, rows))
 
-    def compile(self, request: PlanRequest, instance_id: int | None = None) -> SpecSnapshot:
-        """The snapshot the plan will run on; a failure is noted on the trigger."""
+    def compile(self, request: PlanRequest, instance_id: int | None = None) -> Compiled:
+        """The snapshot the plan will run on, and how it came about; a failure is noted on the trigger."""
         rows = self._registry.rows(request.source)
         partition = _partition(request, rows)
         try:
-            return compile_spec(
-                rows, request.source, partition.endpoint_name, partition.operation_code, self._clock.now()
+            asked = CompileRequest(
+                request.source,
+                partition.endpoint_name,
+                partition.operation_code,
+                request.query,
+                read_overrides(request.overrides),
+                self._signing_hooks,
             )
+            return compile_source(rows, asked, self._clock.now())
         except PatraError as error:
             self._note(instance_id, error)
             raise
@@ -104,7 +114,7 @@ class Planner:
         """The window as it would be now; nothing is written."""
         with self._plans.look() as transaction:
             cursor = transaction.lock_cursor(harvest_namespace(spec))
-            return resolve_harvest(request, cursor, spec.window, now or self._clock.now())
+            return resolve_harvest(request, cursor, spec.time, now or self._clock.now())
 
     def propose(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> Proposal:
         """Window and slices as they would be now; nothing is written."""
@@ -113,22 +123,25 @@ class Planner:
 
     def dry_run(self, request: PlanRequest, now: datetime | None = None) -> PlanReport:
         """The report a plan would give."""
-        spec = self.compile(request)
+        compiled = self.compile(request)
+        spec = compiled.spec
         proposal = self.propose(request, spec, now)
         decision, count = proposal.decision, len(proposal.slices)
         end = max(decision.start, decision.end)
         plan = StoredPlan(0, "", PlanStatus.DRAFT, decision.start, end, count, count, {"reason": proposal.reason})
-        return PlanReport(plan, spec.operation_code, created=True, warnings=decision.warnings, dry_run=True)
+        warnings = [*compiled.warnings, *decision.warnings]
+        return PlanReport(plan, spec.operation_code, created=True, warnings=warnings, dry_run=True)
 
     def derive(
         self,
         request: PlanRequest,
         trigger: Trigger,
         instance_id: int,
-        spec: SpecSnapshot,
+        compiled: Compiled,
         now: datetime | None = None,
     ) -> PlanReport:
         """Resolve again under the namespace's lock; plan, slices and tasks are stored together."""
+        spec = compiled.spec
         namespace = harvest_namespace(spec)
         plan_key = _plan_key(namespace.partition, trigger)
 
@@ -137,11 +150,12 @@ class Planner:
             if stored:
                 return PlanReport(stored, spec.operation_code, created=False, warnings=stored.remarks["warnings"])
             proposal = self._propose(transaction, request, spec, now or self._clock.now())
-            head = _head(plan_key, instance_id, namespace, spec, proposal)
+            warnings = [*compiled.warnings, *proposal.decision.warnings]
+            head = _head(plan_key, instance_id, namespace, compiled, proposal, warnings)
             drafts = (draft_slice(window, spec, namespace, _identity(trigger)) for window in proposal.slices)
             anchor = proposal.first and bool(proposal.slices)
             plan = transaction.insert_plan(head, anchor=anchor, drafts=drafts)
-            return PlanReport(plan, spec.operation_code, created=True, warnings=proposal.decision.warnings)
+            return PlanReport(plan, spec.operation_code, created=True, warnings=warnings)
 
         try:
             return self._plans.transact(work)
@@ -154,16 +168,18 @@ class Planner:
     ) -> Proposal:
         namespace = harvest_namespace(spec)
         cursor = transaction.lock_cursor(namespace)
-        decision = resolve_harvest(request, cursor, spec.window, now)
+        decision = resolve_harvest(request, cursor, spec.time, now)
         reach = _reach(request, cursor, decision)
         if reach is None:
             return Proposal(decision, [], first=cursor is None)
         ground = transaction.ground(namespace, reach)
-        needs = needs_reading(reach, ground, spec.window, now)
-        slices = list(slice_time(needs, timedelta(seconds=spec.window.step_seconds)))
+        needs = needs_reading(reach, ground, spec.time, now)
+        slices = list(slice_time(needs, timedelta(seconds=spec.time.step_seconds)))
+        if slices and not spec.time.supports_updated_since:
+            slices = [Window(slices[0].start, slices[-1].end)]  # every slice would read everything
         settled = None
         if cursor and reach.start <= cursor.unsettled_from:
-            settled = settled_until(cursor.unsettled_from, ground.coverage, spec.window)
+            settled = settled_until(cursor.unsettled_from, ground.coverage, spec.time)
         return Proposal(decision, slices, first=cursor is None, settled=settled)
 
     def _note(self, instance_id: int | None, error: PatraError) -> None:
@@ -191,8 +207,15 @@ def _plan_key(partition: Partition, trigger: Trigger) -> str:
     return f"{partition}:{hash_of(_identity(trigger))[:16]}"
 
 
-def _head(plan_key: str, instance_id: int, namespace: Namespace, spec: SpecSnapshot, proposal: Proposal) -> PlanHead:
-    decision = proposal.decision
+def _head(
+    plan_key: str,
+    instance_id: int,
+    namespace: Namespace,
+    compiled: Compiled,
+    proposal: Proposal,
+    warnings: list[str],
+) -> PlanHead:
+    decision, spec = proposal.decision, compiled.spec
     return PlanHead(
         plan_key=plan_key,
         instance_id=instance_id,
@@ -204,12 +227,14 @@ def _head(plan_key: str, instance_id: int, namespace: Namespace, spec: SpecSnaps
         expression=spec.expression,
         expr_proto_hash=spec.expr_proto_hash,
         settled=proposal.settled,
-        slice_params={"strategy": SliceStrategy.TIME.value, "stepSeconds": spec.window.step_seconds},
+        slice_params={"strategy": SliceStrategy.TIME.value, "stepSeconds": spec.time.step_seconds},
         remarks={
             "reason": proposal.reason,
             "sliceCount": len(proposal.slices),
             "audit": decision.audit,
-            "warnings": decision.warnings,
+            "warnings": warnings,
+            "degradations": compiled.degradations,
+            "origins": compiled.origins(),
             "namespace": {"scope": namespace.scope.value, "key": namespace.key},
         },
     )

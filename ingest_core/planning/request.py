@@ -1,6 +1,7 @@
 """What a trigger asks for."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -39,6 +40,8 @@ class PlanRequest:
     endpoint: str | None = None
     user_from: datetime | None = None
     user_to: datetime | None = None
+    query: str | None = None
+    overrides: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.operation != Operation.HARVEST:
@@ -58,10 +61,12 @@ class PlanRequest:
 
     def json(self) -> dict[str, Any]:
         """The request as the trigger's record keeps it."""
+        said = {"query": self.query, "overrides": dict(self.overrides)}
         return {
             "source": self.source,
             "operation": self.operation.value,
             "endpoint": self.endpoint,
             "from": format_instant(self.user_from) if self.user_from else None,
             "to": format_instant(self.user_to) if self.user_to else None,
+            **{name: value for name, value in said.items() if value},
         }

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import PRIORITY, SliceStrategy
-from ingest_core.model.expression import Range, localize
+from ingest_core.model.expression import localize, window_range
 from ingest_core.model.instant import ceil_to
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -40,7 +40,7 @@ def slice_time(needs: Iterable[Window], step: timedelta) -> Iterator[Window]:
 
 def draft_slice(window: Window, spec: SpecSnapshot, namespace: Namespace, trigger_key: str) -> SliceDraft:
     """The slice and task for a window; the keys cover what it means, not hints or budgets."""
-    expression = localize(spec.expression, Range(spec.window.field, window))
+    expression = localize(spec.expression, window_range(spec.time.field, window))
     expr_hash = hash_of(expression)
     params = {"window": window.json()}
     partition = namespace.partition
@@ -66,11 +66,11 @@ def _slice_spec(window: Window, spec: SpecSnapshot) -> dict[str, Any]:
             **window.json(),
             "boundary": {"from": "CLOSED", "to": "OPEN"},
             "timezone": "UTC",
-            "precision": spec.window.unit.value,
+            "precision": spec.time.unit.value,
         },
         "hints": {
-            "expectedPageSize": spec.pagination.page_size,
-            "safetyLagSec": spec.window.lag_seconds,
-            "overlapSec": spec.window.overlap_seconds,
+            "expectedPageSize": spec.paging.page_size,
+            "safetyLagSec": spec.time.lag_seconds,
+            "overlapSec": spec.time.overlap_seconds,
         },
     }

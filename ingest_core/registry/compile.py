@@ -1,62 +1,67 @@
 """Compiling the Registry's rows into the snapshot a plan runs on."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from string import Formatter
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
-from ingest_core.model.codes import (
-    AuthType,
-    ExprOp,
-    Operation,
-    PaginationType,
-    ParamLocation,
-    WindowMode,
-)
+from ingest_core.model.codes import DICTIONARY, EndpointRole, FieldType, Operation
 from ingest_core.model.errors import BadInput
-from ingest_core.model.expression import EVERYTHING
-from ingest_core.model.instant import EPOCH, UNIT_LENGTH, format_instant
-from ingest_core.model.spec import (
-    AuthSpec,
-    HttpSpec,
-    PaginationSpec,
-    ParamSpec,
-    RateSpec,
-    RenderSpec,
-    ResponseSpec,
-    RetrySpec,
-    SpecSnapshot,
-    WindowSpec,
+from ingest_core.model.expression import EVERYTHING, Node, both
+from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SpecSnapshot
+from ingest_core.registry.capability import check_query
+from ingest_core.registry.checks import (
+    check_dictionary,
+    check_endpoint_auth,
+    check_response,
+    check_rules,
+    check_twins,
+    check_two_phase,
 )
-from ingest_core.registry.paths import path_parses
-from ingest_core.registry.rows import Row, Rows, most_specific
-from ingest_core.registry.source_file import RateLimit, Retry
+from ingest_core.registry.columns import LISTS, SETTINGS
+from ingest_core.registry.merge import Merged, Overrides, Setting, merge_block
+from ingest_core.registry.params import check_params, param_specs
+from ingest_core.registry.parts import (
+    auth_part,
+    batch_size,
+    http_part,
+    pagination_part,
+    rate_part,
+    response_part,
+    retry_part,
+    window_part,
+)
+from ingest_core.registry.problems import Findings
+from ingest_core.registry.query_text import parse_query, query_error
+from ingest_core.registry.render import Renderer, TimeText, Unrenderable, refuse_unrenderable
+from ingest_core.registry.rows import Row, Rows, in_force
 
-KNOWN_VALUES = frozenset({"page_size", "page_token"})
-"""What a request parameter may be given."""
-
-_LOCATIONS = frozenset({ParamLocation.QUERY.value, ParamLocation.HEADER.value})
-_SECRET_NAMES = frozenset({"authorization", "api_key", "apikey", "x_api_key", "token", "access_token", "cookie"})
-_TEMPLATE_NAMES = frozenset({"from", "to"})
-_T = TypeVar("_T")
+SNAPSHOT_VERSION = 2
 
 
-class _Problems:
-    """Collects what is wrong, so that all of it is said at once."""
+@dataclass(frozen=True)
+class CompileRequest:
+    """What is compiled, and what the trigger adds."""
 
-    def __init__(self, source: str, endpoint: str) -> None:
-        self.where = f"source {source!r}, endpoint {endpoint!r}"
-        self.found: list[str] = []
+    source: str
+    endpoint: str
+    operation: Operation
+    query: str | None = None
+    overrides: Overrides = field(default_factory=dict)
+    signing_hooks: frozenset[str] | None = None
 
-    def need(self, fine: object, message: str) -> None:
-        if not fine:
-            self.found.append(message)
 
-    def refuse(self) -> None:
-        if self.found:
-            raise BadInput(
-                "SPEC_INVALID", "; ".join(self.found), where=self.where, remedy="correct the source and apply it again"
-            )
+@dataclass(frozen=True)
+class Compiled:
+    """A snapshot, where each of its values came from, and what the provider makes us do less well."""
+
+    spec: SpecSnapshot
+    settings: list[Setting]
+    warnings: list[str]
+    degradations: list[str]
+
+    def origins(self) -> dict[str, str]:
+        """Each setting's key -> where its value came from."""
+        return {setting.key: setting.origin for setting in self.settings}
 
 
 def endpoint_for(rows: Rows, source: str, endpoint: str | None, operation: Operation) -> str:
@@ -77,234 +82,191 @@ def endpoint_for(rows: Rows, source: str, endpoint: str | None, operation: Opera
 
 
 def compile_spec(rows: Rows, source: str, endpoint: str, operation: Operation, now: datetime) -> SpecSnapshot:
-    """The frozen meaning of this source, endpoint and operation as of `now`; all problems at once."""
-    problems = _Problems(source, endpoint)
-
-    def block(table: str) -> Row | None:
-        return most_specific(rows.get(table, []), endpoint, operation.value, now)
-
-    provenance = rows["reg_provenance"][0]
-    definition = next(row for row in rows["reg_prov_endpoint_def"] if row["endpoint_name"] == endpoint)
-    http = _part(problems, "http", block("reg_prov_http_cfg"), lambda row: _http(row, definition, problems))
-    pagination = _part(problems, "pagination", block("reg_prov_pagination_cfg"), lambda row: _pagination(row, problems))
-    window = _part(problems, "window", block("reg_prov_window_offset_cfg"), lambda row: _window(row, problems))
-    _check_paths(definition, provenance["output_mapping"], block("reg_prov_pagination_cfg"), problems)
-    auth = _auth(block("reg_prov_credential"), problems)
-    params = _params(_in_force(rows, "reg_prov_api_param_map", "param_name", endpoint, operation, now), problems)
-    rules = _in_force(rows, "reg_prov_expr_render_rule", "field_code", endpoint, operation, now)
-    render = _render(rows, rules, window, problems) if window else None
-    problems.refuse()
-    assert http is not None
-    assert pagination is not None
-    assert window is not None
-    assert render is not None
-    return SpecSnapshot(
-        provenance_code=source,
-        endpoint_name=endpoint,
-        operation_code=operation,
-        http=http,
-        auth=auth,
-        pagination=pagination,
-        window=window,
-        retry=_retry(block("reg_prov_retry_cfg")),
-        rate=rate_of(block("reg_prov_rate_limit_cfg")),
-        params=params,
-        render=render,
-        response=ResponseSpec(
-            items_path=definition["items_path"],
-            id_path=definition["id_path"],
-            updated_at_path=definition["updated_at_path"],
-            total_path=definition["total_path"],
-        ),
-        mapping=provenance["output_mapping"],
-        id_normalizer=provenance["id_normalizer_code"],
-        on_equal=provenance["on_equal_code"],
-        expression=EVERYTHING.json(),
-    )
+    """The frozen meaning of this source, endpoint and operation as of `now`."""
+    return compile_source(rows, CompileRequest(source, endpoint, operation), now).spec
 
 
-def _part(problems: _Problems, name: str, row: Row | None, build: Callable[[Row], _T]) -> _T | None:
-    problems.need(row is not None, f"no `{name}` block is in force")
-    return build(row) if row is not None else None
+def compile_source(rows: Rows, request: CompileRequest, now: datetime) -> Compiled:
+    """The frozen meaning, and how it came about; all problems at once."""
+    return _Compiler(rows, request, now).run()
 
 
-def _http(row: Row, definition: Row, problems: _Problems) -> HttpSpec:
-    url = row["base_url"]
-    problems.need("@" not in url, "http.base_url must not hold credentials")
-    for name in (*row["headers"], *row["query_params"]):
-        problems.need(
-            name.lower().replace("-", "_") not in _SECRET_NAMES,
-            f"http: {name!r} carries a credential; name it by reference in the `credential` block",
+class _Compiler:
+    """One compile: the merged blocks of one endpoint, and what was found on the way."""
+
+    def __init__(self, rows: Rows, request: CompileRequest, now: datetime) -> None:
+        self._rows = rows
+        self._request = request
+        self._now = now
+        self._found = Findings(
+            f"source {request.source!r}, endpoint {request.endpoint!r}, operation {request.operation}"
         )
-    problems.need(
-        url.startswith("https://") or (url.startswith("http://") and row["allow_plain_http"]),
-        f"http.base_url {url!r} is not https (set allow_plain_http: true if that is meant)",
-    )
-    return HttpSpec(
-        method=definition["http_method_code"],
-        base_url=url,
-        path=definition["path_template"],
-        headers=row["headers"],
-        query=row["query_params"],
-        connect_timeout_seconds=row["connect_timeout_ms"] / 1000,
-        read_timeout_seconds=row["read_timeout_ms"] / 1000,
-        allow_plain_http=row["allow_plain_http"],
-    )
+        self._definition = _definition(rows, request.endpoint)
+        self._by_id = request.operation == Operation.UPDATE
+        self._blocks = {name: self._merged(name, request.endpoint) for name in SETTINGS}
 
-
-def _auth(row: Row | None, problems: _Problems) -> AuthSpec:
-    kind = AuthType(row["auth_type_code"]) if row else AuthType.NONE
-    problems.need(kind == AuthType.NONE, f"credential.auth {kind} is not available yet; only NONE is")
-    return AuthSpec(type=kind, credential_ref=row["credential_ref"] if row else None)
-
-
-def _pagination(row: Row, problems: _Problems) -> PaginationSpec:
-    kind = PaginationType(row["pagination_type_code"])
-    problems.need(kind == PaginationType.TOKEN, f"pagination.type {kind} is not available yet; only TOKEN is")
-    problems.need(row["next_token_path"], "pagination TOKEN needs next_token")
-    problems.need(row["initial_token"] is not None, "pagination TOKEN needs initial_token")
-    problems.need(
-        row["page_size"] <= row["max_page_size"],
-        f"pagination.page_size {row['page_size']} is above max_page_size {row['max_page_size']}",
-    )
-    return PaginationSpec(
-        type=kind,
-        position=row["position_code"],
-        page_size=row["page_size"],
-        max_page=row["max_page"],
-        initial_token=row["initial_token"],
-        next_token_path=row["next_token_path"],
-        has_more_path=row["has_more_path"],
-        token_ttl_seconds=row["token_ttl_seconds"],
-    )
-
-
-def _window(row: Row, problems: _Problems) -> WindowSpec:
-    spec = WindowSpec(
-        mode=row["window_mode_code"],
-        field=row["offset_field_name"],
-        watermark_key=row["watermark_key"],
-        lag_seconds=row["watermark_lag_seconds"],
-        lookback_seconds=row["lookback_seconds"],
-        recheck_seconds=row["recheck_seconds"],
-        window_size_seconds=row["window_size_seconds"],
-        step_seconds=row["step_seconds"],
-        overlap_seconds=row["overlap_seconds"],
-        baseline=format_instant(row["baseline_at"]) if row["baseline_at"] else None,
-        align_to=row["calendar_align_to"],
-        unit=row["time_unit_code"],
-        format=row["time_format"],
-        upper_inclusive=row["upper_inclusive"],
-        stored_precision=row["stored_precision_code"],
-    )
-    unit = UNIT_LENGTH[spec.unit]
-    step = timedelta(seconds=spec.step_seconds)
-    problems.need(step >= unit and step % unit == timedelta(0), f"window.step {step} is not a multiple of {spec.unit}")
-    problems.need(
-        EPOCH.strftime(spec.format) != (EPOCH + unit).strftime(spec.format),
-        f"window.format {spec.format!r} does not tell one {spec.unit} from the next",
-    )
-    problems.need(spec.window_size_seconds > 0, "window.window_size must be above 0")
-    problems.need(
-        spec.mode != WindowMode.CALENDAR or spec.align_to is not None, "window.mode CALENDAR needs window.align_to"
-    )
-    return spec
-
-
-def _retry(row: Row | None) -> RetrySpec:
-    defaults = Retry()
-    row = row or {
-        "backoff_policy_code": defaults.policy,
-        "max_attempts": defaults.max_attempts,
-        "initial_delay_ms": defaults.initial // timedelta(milliseconds=1),
-        "max_delay_ms": defaults.max // timedelta(milliseconds=1),
-        "multiplier": defaults.multiplier,
-        "jitter": defaults.jitter,
-        "retry_statuses": defaults.statuses,
-    }
-    return RetrySpec(
-        policy=row["backoff_policy_code"],
-        max_attempts=row["max_attempts"],
-        initial_seconds=row["initial_delay_ms"] / 1000,
-        max_seconds=row["max_delay_ms"] / 1000,
-        multiplier=row["multiplier"],
-        jitter=row["jitter"],
-        retry_statuses=row["retry_statuses"],
-    )
-
-
-def rate_of(row: Row | None) -> RateSpec:
-    """The rate a row allows; without one, a request a second."""
-    defaults = RateLimit()
-    if row is None:
-        return RateSpec(requests_per_second=defaults.requests_per_second, burst=defaults.burst)
-    return RateSpec(requests_per_second=row["refill_rate_per_sec"], burst=row["burst_capacity"])
-
-
-def _params(rows: list[Row], problems: _Problems) -> list[ParamSpec]:
-    params = []
-    for row in rows:
-        known = row["std_key"] in KNOWN_VALUES
-        problems.need(
-            known, f"params.{row['param_name']}: unknown value {row['std_key']!r}; known: {_names(KNOWN_VALUES)}"
+    def run(self) -> Compiled:
+        found, blocks, definition = self._found, self._blocks, self._definition
+        check_dictionary(self._rows, DICTIONARY, found)
+        check_twins(self._rows, self._request.endpoint, self._request.operation.value, self._now, found)
+        auth = auth_part(blocks["credential"], definition, self._request.signing_hooks, found)
+        check_endpoint_auth(definition, auth, found)
+        http = http_part(blocks["http"], definition, found)
+        pagination = None if self._by_id else pagination_part(blocks["pagination"], blocks["window"], found)
+        window = None if self._by_id else window_part(blocks["window"], found)
+        params = self._params(self._request.endpoint, definition, pagination)
+        rules = self._rules()
+        response = response_part(definition)
+        mapping = self._mapping(definition)
+        detail = self._detail()
+        check_response(
+            definition, mapping, blocks["pagination"], self._request.operation, found, two_phase=bool(detail)
         )
-        problems.need(
-            row["location_code"] in _LOCATIONS,
-            f"params.{row['param_name']}: location {row['location_code']} is not available yet; "
-            f"available: {_names(_LOCATIONS)}",
+        retry, rate = retry_part(blocks["retry"], found), rate_part(blocks["rate_limit"], found)
+        expression = self._expression()
+        if window and http and not found.problems:
+            self._check_rendering(rules, params, window.format, window.field, expression)
+        self._note_degradations()
+        found.refuse()
+        assert http is not None
+        spec = SpecSnapshot(
+            snapshot_version=SNAPSHOT_VERSION,
+            provenance_code=self._request.source,
+            endpoint_name=self._request.endpoint,
+            operation_code=self._request.operation,
+            http=http,
+            auth=auth,
+            pagination=pagination,
+            window=window,
+            retry=retry,
+            rate=rate,
+            params=params,
+            rules=rules,
+            response=response,
+            mapping=mapping,
+            id_normalizer=self._rows["reg_provenance"][0]["id_normalizer_code"],
+            on_equal=self._rows["reg_provenance"][0]["on_equal_code"],
+            expression=expression.json(),
+            detail=detail,
         )
-        params.append(ParamSpec(name=row["param_name"], location=row["location_code"], value=row["std_key"]))
-    values = {param.value for param in params}
-    problems.need(values >= KNOWN_VALUES, f"params must place {_names(KNOWN_VALUES - values)}")
-    return sorted(params, key=lambda param: param.name)
+        return Compiled(spec, self._settings(), found.warnings, found.degradations)
+
+    def _merged(self, block: str, endpoint: str) -> Merged:
+        operation = self._request.operation.value
+        return merge_block(self._rows, block, endpoint, operation, self._now, self._request.overrides)
+
+    def _list(self, name: str, endpoint: str) -> list[Row]:
+        """Of each thing the row that is in force and most specific."""
+        table = LISTS[name].table
+        found = in_force(self._rows.get(table, []), endpoint, self._request.operation.value, self._now)
+        return list({_identity(name, row): row for row in found}.values())
+
+    def _params(self, endpoint: str, definition: Row, pagination: Any) -> list[ParamSpec]:
+        params = param_specs(self._list("params", endpoint))
+        paging = None if definition["endpoint_role_code"] == EndpointRole.DETAIL or self._by_id else pagination
+        check_params(params, definition, paging, self._found)
+        return params
+
+    def _rules(self) -> list[RuleSpec]:
+        fields = {row["field_code"] for row in self._rows.get("reg_expr_field_dict", [])}
+        rows = self._list("render_rules", self._request.endpoint)
+        window = None if self._by_id else self._blocks["window"]
+        return check_rules(rows, fields, window, self._found)
+
+    def _mapping(self, definition: Row) -> dict[str, Any]:
+        source: dict[str, Any] = self._rows["reg_provenance"][0]["output_mapping"]
+        linked = definition.get("detail_endpoint_name")
+        own = definition.get("output_mapping") or (_definition(self._rows, linked) or {}).get("output_mapping")
+        return own or source
+
+    def _detail(self) -> DetailSpec | None:
+        """The endpoint that gives whole records: the linked one, or the asked one itself for a refresh by id."""
+        name = self._definition.get("detail_endpoint_name")
+        if self._by_id and self._definition["endpoint_role_code"] == EndpointRole.DETAIL:
+            name = self._request.endpoint
+        definition = check_two_phase(self._rows, self._definition, name, self._found, by_id=self._by_id)
+        if definition is None or name is None:
+            return None
+        batching = self._merged("batching", name)
+        http = http_part(self._merged("http", name), definition, self._found)
+        if http is None:
+            return None
+        return DetailSpec(
+            endpoint_name=name,
+            http=http,
+            params=self._params(name, definition, None),
+            response=response_part(definition),
+            id_batch_size=batch_size(batching, self._found),
+        )
+
+    def _expression(self) -> Node:
+        """The standing query and the trigger's own, both."""
+        fields = {
+            row["field_code"]: FieldType(row["field_type_code"]) for row in self._rows.get("reg_expr_field_dict", [])
+        }
+        capabilities = {row["field_code"]: row for row in self._list("capabilities", self._request.endpoint)}
+        node: Node = EVERYTHING
+        standing = self._definition.get("query_text")
+        for text, where in ((standing, "endpoints.query"), (self._request.query, "--query")):
+            if text:
+                parsed = parse_query(text, where)
+                for finding in check_query(parsed, fields, capabilities):
+                    raise query_error(text, finding.column or 1, finding.message, where)
+                node = both(node, parsed)
+        return node
+
+    def _check_rendering(
+        self, rules: list[RuleSpec], params: list[ParamSpec], time_format: str, field_name: str, query: Node
+    ) -> None:
+        """A query that cannot be written is refused now, not by the executor."""
+        from ingest_core.model.expression import Range  # noqa: PLC0415
+
+        try:
+            rendered = Renderer(rules, TimeText(time_format)).render(
+                both(query, Range(field_name, self._now, self._now))
+            )
+        except Unrenderable as error:
+            raise refuse_unrenderable(error, self._found.where) from error
+        carried = any(param.value == "query" for param in params)
+        self._found.need(
+            rendered.text is None or carried,
+            "QUERY_UNPLACED",
+            "reg_prov_api_param_map",
+            "params",
+            None,
+            "the query is written as text, and no parameter carries it",
+            "add {name: ..., value: query} to `params`",
+        )
+
+    def _note_degradations(self) -> None:
+        if self._by_id:
+            return
+        found, pagination, window = self._found, self._blocks["pagination"], self._blocks["window"]
+        found.degrade(
+            self._definition["total_path"] is None,
+            "no total: completeness cannot be checked against one, sizes are estimated from pages and history",
+        )
+        found.degrade(
+            pagination["has_more_path"] is None,
+            "no hasMore: pages go on until the next place is missing, the total is reached or a page is empty",
+        )
+        found.degrade(
+            window["supports_updated_since"] is False,
+            "no updatedSince: each harvest reads everything in order and filters here, one slice per plan",
+        )
+
+    def _settings(self) -> list[Setting]:
+        unused = {"pagination", "window"} if self._by_id else set()
+        return [setting for name, block in self._blocks.items() if name not in unused for setting in block.settings()]
 
 
-def _render(rows: Rows, rules: list[Row], window: WindowSpec, problems: _Problems) -> RenderSpec | None:
-    rules = [row for row in rules if row["field_code"] == window.field and row["op_code"] == ExprOp.RANGE]
-    problems.need(rules, f"no render rule writes RANGE over window.field {window.field!r}")
-    known = {row["field_code"] for row in rows.get("reg_expr_field_dict", [])}
-    problems.need(window.field in known, f"window.field {window.field!r} is not in `fields`")
-    if not rules:
-        return None
-    problem = _template_problem(rules[0]["template"])
-    problems.need(problem is None, f"render rule for {window.field!r}: template {rules[0]['template']!r} {problem}")
-    return RenderSpec(field=window.field, param=rules[0]["param_name"], template=rules[0]["template"])
+def _identity(name: str, row: Row) -> tuple[Any, ...]:
+    if name == "params":
+        return (row["param_name"],)
+    if name == "capabilities":
+        return (row["field_code"],)
+    return (row["field_code"], row["op_code"], row.get("match_code"))
 
 
-def _template_problem(template: str) -> str | None:
-    """What is wrong with a template: it holds the names it must, plainly, and nothing else."""
-    try:
-        parts = list(Formatter().parse(template))
-    except ValueError as error:
-        return f"does not parse: {error}"
-    if any(spec or conversion for _, _, spec, conversion in parts):
-        return "has a format or conversion; names stand alone, as {from}"
-    names = {name for _, name, _, _ in parts if name is not None}
-    if names - _TEMPLATE_NAMES:
-        return f"has unknown names {_names(names - _TEMPLATE_NAMES)}; known: {_names(_TEMPLATE_NAMES)}"
-    return f"lacks {_names(_TEMPLATE_NAMES - names)}" if names != _TEMPLATE_NAMES else None
-
-
-def _check_paths(definition: Row, mapping: dict[str, str], pagination: Row | None, problems: _Problems) -> None:
-    paths = {
-        f"response.{key.removesuffix('_path')}": value for key, value in definition.items() if key.endswith("_path")
-    }
-    paths |= {f"mapping.{key}": value for key, value in mapping.items()}
-    paths |= {f"pagination.{key}": (pagination or {}).get(f"{key}_path") for key in ("next_token", "has_more")}
-    for name, path in paths.items():
-        problems.need(path is None or path_parses(path), f"{name}: {path!r} is not a path such as $.items[*].id")
-
-
-def _in_force(rows: Rows, table: str, name: str, endpoint: str, operation: Operation, now: datetime) -> list[Row]:
-    """Of each name the row that is in force and most specific."""
-    found = rows.get(table, [])
-    names = dict.fromkeys((row[name], row.get("op_code")) for row in found)
-    chosen = (
-        most_specific([row for row in found if (row[name], row.get("op_code")) == key], endpoint, operation.value, now)
-        for key in names
-    )
-    return [row for row in chosen if row]
-
-
-def _names(values: Any) -> str:
-    return ", ".join(sorted(values))
+def _definition(rows: Rows, endpoint: str | None) -> Row:
+    return next((row for row in rows["reg_prov_endpoint_def"] if row["endpoint_name"] == endpoint), {})

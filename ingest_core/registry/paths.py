@@ -2,23 +2,38 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise, takewhile
 from typing import Any
 
 from jsonpath_ng.ext import parser as jsonpath
 
 Getter = Callable[[Any], Any]
 
-_STEP = re.compile(r"""\.([A-Za-z_][A-Za-z0-9_-]*)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d+)\]|\[(\*)\]""")
+EVERY = "*"
+_STEP = re.compile(
+    r"""\.([A-Za-z_@][A-Za-z0-9_@-]*)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d+)\]|\[(\*)\]"""
+    r"""|\[\?\(?@\.([A-Za-z_@][A-Za-z0-9_@-]*)\s*==\s*(?:'([^']*)'|"([^"]*)")\)?\]"""
+)
 
 
-@lru_cache(maxsize=1024)
+@dataclass(frozen=True)
+class Where:
+    """The elements of a list whose field holds this value."""
+
+    field: str
+    value: str
+
+
+Step = str | int | Where
+
+
+@lru_cache(maxsize=2048)
 def compile_path(path: str) -> Getter:
     """A function that finds the path's value: a list where the path has `[*]`, None where it leads nowhere."""
     steps = plain_steps(path)
-    if steps is None:
-        return _jsonpath(path)
-    return _chain(steps)
+    return _jsonpath(path) if steps is None else _chain(steps)
 
 
 def path_parses(path: str) -> bool:
@@ -30,26 +45,47 @@ def path_parses(path: str) -> bool:
     return path.startswith("$")
 
 
-def plain_steps(path: str) -> list[str | int] | None:
-    """The steps of a plain path, `*` for all; None when the path says more than that."""
+@lru_cache(maxsize=2048)
+def plain_steps(path: str) -> tuple[Step, ...] | None:
+    """The steps of a plain path; None when the path says more than that."""
     if not path.startswith("$"):
         return None
-    steps: list[str | int] = []
+    steps: list[Step] = []
     at = 1
     while at < len(path):
         match = _STEP.match(path, at)
         if match is None:
             return None
-        name, single, double, index, every = match.groups()
-        steps.append(int(index) if index is not None else (every or name or single or double))
+        steps.append(_step(match))
         at = match.end()
-    return steps
+    return tuple(steps)
 
 
-def _chain(steps: list[str | int]) -> Getter:
-    if "*" in steps:
-        split = steps.index("*")
-        return _every(_chain(steps[:split]), _chain(steps[split + 1 :]))
+def _step(match: re.Match[str]) -> Step:
+    name, single, double, index, every, field, value, other = match.groups()
+    if field is not None:
+        return Where(field, value if value is not None else other)
+    return int(index) if index is not None else (every or name or single or double)
+
+
+def repeated_names(path: str) -> set[str]:
+    """The names the path expects a list at: what an XML document must give as one even when it stands once."""
+    steps = plain_steps(path) or ()
+    return {
+        name
+        for name, following in pairwise(steps)
+        if isinstance(name, str) and name != EVERY and (following == EVERY or not isinstance(following, str))
+    }
+
+
+def _chain(steps: tuple[Step, ...]) -> Getter:
+    for at, step in enumerate(steps):
+        if step == EVERY or isinstance(step, Where):
+            wheres = tuple(takewhile(lambda one: isinstance(one, Where), steps[at:]))
+            rest = steps[at + max(1, len(wheres)) :]
+            return _every(_chain(steps[:at]), wheres, _chain(rest), last=not rest)
+    if len(steps) == 1 and isinstance(steps[0], str):
+        return _field(steps[0])
 
     def get(value: Any) -> Any:
         for step in steps:
@@ -64,14 +100,23 @@ def _chain(steps: list[str | int]) -> Getter:
     return get
 
 
-def _every(outer: Getter, inner: Getter) -> Getter:
+def _field(name: str) -> Getter:
+    def get(value: Any) -> Any:
+        return value.get(name) if isinstance(value, dict) else None
+
+    return get
+
+
+def _every(outer: Getter, wheres: tuple[Any, ...], inner: Getter, *, last: bool) -> Getter:
     def get(value: Any) -> Any:
         many = outer(value)
         if isinstance(many, dict):
             many = list(many.values())
         if not isinstance(many, list):
             return None
-        found = (inner(one) for one in many)
+        for where in wheres:
+            many = [one for one in many if isinstance(one, dict) and one.get(where.field) == where.value]
+        found = many if last else [inner(one) for one in many]
         return [one for one in found if one is not None]
 
     return get

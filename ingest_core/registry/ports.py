@@ -17,5 +17,8 @@ class RegistryStore(Protocol):
     def apply(self, sources: list[Rows]) -> list[dict[str, Any]]:
         """Make these the rows in force, all or none; what changed, nothing when nothing did."""
 
+    def history(self, source: str) -> list[dict[str, Any]]:
+        """Every row the source ever had, when it was opened and when it was closed, oldest first."""
+
     def sources(self) -> list[dict[str, Any]]:
         """Every source in short."""

@@ -1,14 +1,21 @@
-"""The source file: one YAML document that says all there is to say about a source."""
+"""The source file: one YAML document that says all there is to say about a source.
+
+What a block leaves out is inherited: platform < `source.defaults` < the endpoint's `defaults` < blocks, the least
+specific first.
+"""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, model_validator
 
 from ingest_core.model.codes import (
+    AuthLocation,
     AuthType,
     BackoffPolicy,
+    BodyFormat,
     EndpointRole,
+    ErrorLevel,
     ExprOp,
     FieldType,
     HttpMethod,
@@ -18,11 +25,24 @@ from ingest_core.model.codes import (
     PagePosition,
     PaginationType,
     ParamLocation,
+    ResetKind,
+    ResponseFormat,
+    TermMatch,
     TimeUnit,
     WindowMode,
 )
 
+MAX_TIMEOUT = timedelta(seconds=120)
+MAX_REDIRECTS = 3
+
 Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+Reference = Annotated[str, Field(pattern=r"^(env|prefect):[A-Za-z0-9_.-]+$")]
+Span = Annotated[timedelta, Field(ge=timedelta(0))]
+Expression = str | dict[str, Any]
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
 
 
 class Block(BaseModel):
@@ -41,13 +61,138 @@ class Scope(Block):
 class ScopedBlock(Block):
     """A block that may be narrowed and dated."""
 
-    scope: Scope = Field(default_factory=Scope, alias="for")
-    effective_from: datetime | None = None
-    effective_to: datetime | None = None
+    scope: Scope = Field(default_factory=Scope, alias="for", description="Which operation and endpoint it is for.")
+    effective_from: datetime | None = Field(default=None, description="In force from this instant on.")
+    effective_to: datetime | None = Field(default=None, description="In force until just before this instant.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "ScopedBlock":
+        if self.effective_from and self.effective_to and self.effective_from >= self.effective_to:
+            raise ValueError(f"effective_from {self.effective_from} is not before effective_to {self.effective_to}")
+        return self
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
+class Http(ScopedBlock):
+    """Where and how requests are sent."""
+
+    base_url: str | None = Field(default=None, description="https, without credentials and query.")
+    headers: dict[str, str] | None = Field(default=None, description="Templates; {contact} is the operator's address.")
+    query: dict[str, str] | None = Field(default=None, description="Parameters of every request; templates too.")
+    connect_timeout: Annotated[timedelta, Field(gt=timedelta(0), le=MAX_TIMEOUT)] | None = None
+    read_timeout: Annotated[timedelta, Field(gt=timedelta(0), le=MAX_TIMEOUT)] | None = None
+    allow_plain_http: bool | None = None
+    user_agent: str | None = Field(default=None, description="Instead of the product's own; {contact} may be in it.")
+    max_redirects: Annotated[int, Field(ge=0, le=MAX_REDIRECTS)] | None = None
+    proxy: str | None = Field(default=None, description="A proxy's URL without credentials.")
+    verify_tls: bool | None = None
+    ca_bundle: str | None = Field(default=None, description="A file of certificates to trust instead.")
+
+
+class Credential(ScopedBlock):
+    """How requests are authorised: references (`env:NAME`, `prefect:BLOCK`), never a secret."""
+
+    auth: AuthType | None = None
+    ref: Reference | None = Field(default=None, description="The key, token, password or client secret.")
+    username_ref: Reference | None = Field(default=None, description="The user of BASIC, the client id of OAUTH2.")
+    location: AuthLocation | None = None
+    name: str | None = Field(default=None, description="The header or parameter an API_KEY goes in.")
+    optional: bool | None = Field(default=None, description="Without the secret, ask anonymously.")
+    token_url: str | None = None
+    scope_text: str | None = Field(default=None, alias="oauth_scope")
+    signing_hook: str | None = Field(default=None, description="Entry point of group patra.signing_hooks.")
+
+
+class Pagination(ScopedBlock):
+    """How one page leads to the next."""
+
+    type: PaginationType | None = None
+    position: PagePosition | None = None
+    page_size: PositiveInt | None = Field(default=None, description="Default: 70 % of max_page_size.")
+    max_page_size: PositiveInt | None = Field(default=None, description="The provider's cap.")
+    max_page: PositiveInt | None = None
+    max_records: PositiveInt | None = Field(default=None, description="Records the provider gives per query at most.")
+    initial_token: str | None = None
+    next_token: str | None = None
+    next_url: str | None = None
+    has_more: str | None = None
+    step: str | None = Field(default=None, description="Path of the number of records an OFFSET page moved on by.")
+    page_base: Annotated[int, Field(ge=0, le=1)] | None = Field(default=None, description="The number of page one.")
+    token_ttl: Span | None = None
+    order_by: str | None = Field(default=None, description="How the provider orders records, for people.")
+
+
+class WindowBlock(ScopedBlock):
+    """The time field harvests move along, and how the provider understands it."""
+
+    mode: WindowMode | None = None
+    field: Code | None = None
+    watermark_key: Code | None = None
+    lag: Span | None = None
+    lookback: Span | None = None
+    recheck: Span | None = None
+    window_size: Span | None = None
+    step: Span | None = None
+    min_window: Span | None = None
+    max_window: Span | None = None
+    overlap: Span | None = None
+    baseline: datetime | None = None
+    align_to: TimeUnit | None = None
+    unit: TimeUnit | None = None
+    format: str | None = None
+    time_zone: str | None = Field(default=None, description="The zone the filter's dates are in.")
+    upper_inclusive: bool | None = None
+    stored_precision: TimeUnit | None = None
+    supports_updated_since: bool | None = Field(default=None, description="Whether the provider filters by this time.")
+    stable_order: bool | None = Field(default=None, description="Whether records come in a steady order of this time.")
+
+
+class Retry(ScopedBlock):
+    """When and how often a request is sent again."""
+
+    policy: BackoffPolicy | None = None
+    max_attempts: Annotated[int, Field(ge=1, le=20)] | None = None
+    initial: Span | None = None
+    max: Span | None = None
+    multiplier: Annotated[float, Field(ge=1, le=10)] | None = None
+    jitter: Annotated[float, Field(ge=0, le=1)] | None = None
+    statuses: list[Annotated[int, Field(ge=400, le=599)]] | None = None
+
+
+class RateLimit(ScopedBlock):
+    """How fast the provider may be asked."""
+
+    requests_per_second: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    with_credential: Annotated[float, Field(gt=0, le=100_000)] | None = Field(
+        default=None, description="Requests per second of a caller with the optional credential."
+    )
+    provider_cap: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="What the provider allows; the rates above must not exceed it."
+    )
+    burst: PositiveInt | None = None
+    daily_quota: PositiveInt | None = None
+    limit_header: str | None = None
+    remaining_header: str | None = None
+    reset_header: str | None = None
+    reset_kind: ResetKind | None = None
+
+
+class Batching(ScopedBlock):
+    """How many ids fit into one detail request."""
+
+    id_batch_size: PositiveInt | None = None
+    max_ids: PositiveInt | None = Field(default=None, description="The provider's cap.")
+
+
+class Defaults(Block):
+    """Settings for every block that does not say them itself."""
+
+    http: Http | None = None
+    credential: Credential | None = None
+    pagination: Pagination | None = None
+    window: WindowBlock | None = None
+    retry: Retry | None = None
+    rate_limit: RateLimit | None = None
+    batching: Batching | None = None
 
 
 class Source(Block):
@@ -59,15 +204,39 @@ class Source(Block):
     docs_url: str | None = None
     id_normalizer: IdNormalizer = IdNormalizer.NONE
     on_equal: OnEqual = OnEqual.KEEP
+    defaults: Defaults | None = None
+
+
+class Predicate(Block):
+    """Something to recognise in an answer: a path that is there, equals a value, or matches a pattern."""
+
+    path: str
+    equals: str | int | float | bool | None = None
+    matches: str | None = None
+    message: str | None = Field(default=None, description="Path of the provider's own words.")
+    level: ErrorLevel | None = Field(default=None, description="L1 passes, L2 is this request's, L4 is the source's.")
 
 
 class Response(Block):
     """Where things are in a page."""
 
+    format: ResponseFormat = ResponseFormat.JSON
+    namespaces: dict[str, str] | None = Field(default=None, description="Prefixes for XML names in paths.")
     items: str
-    id: str
-    updated_at: str
+    id: Expression
+    updated_at: Expression | None = None
     total: str | None = None
+    time_zone: str | None = Field(default=None, description="The zone of times that name none.")
+    errors: Annotated[list[Predicate], BeforeValidator(_as_list)] | None = None
+    empty: Annotated[list[Predicate], BeforeValidator(_as_list)] | None = None
+    record_error: Predicate | None = None
+
+
+class Body(Block):
+    """What a POST carries beside its parameters."""
+
+    format: BodyFormat
+    template: dict[str, Any] | None = None
 
 
 class Endpoint(Block):
@@ -77,99 +246,14 @@ class Endpoint(Block):
     role: EndpointRole = EndpointRole.SEARCH
     method: HttpMethod = HttpMethod.GET
     path: str
-    operations: list[Operation]
+    operations: list[Operation] = Field(default_factory=list)
+    restricted: bool = Field(default=False, description="Never ask it without a credential.")
+    detail: Code | None = Field(default=None, description="The endpoint that gives whole records for the ids.")
+    query: str | None = Field(default=None, description="A standing query, in the text syntax of --query.")
+    body: Body | None = None
     response: Response
-
-
-class Http(ScopedBlock):
-    """Where and how requests are sent."""
-
-    base_url: str
-    headers: dict[str, str] = Field(default_factory=dict)
-    query: dict[str, str] = Field(default_factory=dict)
-    connect_timeout: timedelta = timedelta(seconds=10)
-    read_timeout: timedelta = timedelta(seconds=30)
-    allow_plain_http: bool = False
-
-    @field_validator("connect_timeout", "read_timeout")
-    @classmethod
-    def _bounded(cls, value: timedelta) -> timedelta:
-        if not timedelta(0) < value <= timedelta(seconds=120):
-            raise ValueError("must be between 0 and 120 seconds")
-        return value
-
-
-class Credential(ScopedBlock):
-    """How requests are authorised: a reference (`env:NAME`), never a secret."""
-
-    auth: AuthType = AuthType.NONE
-    ref: Annotated[str, Field(pattern=r"^(env|prefect):[A-Za-z0-9_.-]+$")] | None = None
-
-
-class Pagination(ScopedBlock):
-    """How one page leads to the next."""
-
-    type: PaginationType
-    position: PagePosition = PagePosition.CLIENT
-    page_size: PositiveInt | None = None
-    max_page_size: PositiveInt
-    max_page: PositiveInt | None = None
-    initial_token: str | None = None
-    next_token: str | None = None
-    has_more: str | None = None
-    token_ttl: timedelta | None = None
-
-
-class WindowBlock(ScopedBlock):
-    """The time field harvests move along, and how the provider understands it."""
-
-    mode: WindowMode = WindowMode.SLIDING
-    field: Code
-    watermark_key: Code
-    lag: timedelta = timedelta(minutes=10)
-    lookback: timedelta = timedelta(0)
-    recheck: timedelta | None = None
-    window_size: timedelta = timedelta(days=1)
-    step: timedelta
-    overlap: timedelta = timedelta(0)
-    baseline: datetime | None = None
-    align_to: TimeUnit | None = None
-    unit: TimeUnit
-    format: str
-    upper_inclusive: bool
-    stored_precision: TimeUnit | None = None
-
-    @field_validator("lag", "lookback", "overlap")
-    @classmethod
-    def _not_negative(cls, value: timedelta) -> timedelta:
-        if value < timedelta(0):
-            raise ValueError("must not be negative")
-        return value
-
-
-class Retry(ScopedBlock):
-    """When and how often a request is sent again."""
-
-    policy: BackoffPolicy = BackoffPolicy.EXPONENTIAL_JITTER
-    max_attempts: Annotated[int, Field(ge=1, le=20)] = 5
-    initial: timedelta = timedelta(milliseconds=100)
-    max: timedelta = timedelta(seconds=30)
-    multiplier: Annotated[float, Field(ge=1, le=10)] = 2.0
-    jitter: Annotated[float, Field(ge=0, le=1)] = 0.2
-    statuses: list[Annotated[int, Field(ge=400, le=599)]] = [408, 429, 500, 502, 503, 504]
-
-
-class RateLimit(ScopedBlock):
-    """How fast the provider may be asked."""
-
-    requests_per_second: Annotated[float, Field(gt=0, le=100_000)] = 1.0
-    burst: PositiveInt = 1
-
-
-class Batching(ScopedBlock):
-    """How many ids fit into one detail request."""
-
-    id_batch_size: PositiveInt = 200
+    mapping: dict[Code, Expression] | None = None
+    defaults: Defaults | None = None
 
 
 class Param(ScopedBlock):
@@ -178,6 +262,9 @@ class Param(ScopedBlock):
     name: str
     location: ParamLocation = ParamLocation.QUERY
     value: str
+    default: str | None = None
+    functions: Annotated[list[str], BeforeValidator(_as_list)] | None = Field(default=None, alias="as")
+    required: bool = False
 
 
 class FieldDef(Block):
@@ -185,33 +272,43 @@ class FieldDef(Block):
 
     name: Code
     type: FieldType
+    description: str | None = None
 
 
 class Capability(ScopedBlock):
-    """What the provider can do with a field."""
+    """What the provider can do with a field; without a field, with free words."""
 
-    field: Code
+    field: Code | None = None
     ops: list[ExprOp]
+    matches: list[TermMatch] | None = None
+    negatable: bool | None = None
+    max_length: PositiveInt | None = None
+    pattern: str | None = None
+    max_values: PositiveInt | None = None
 
 
 class RenderRule(ScopedBlock):
-    """How a node of a query is written for the provider."""
+    """How a node of a query is written: as text, as one parameter, or as several."""
 
-    field: Code
+    field: Code | None = None
     op: ExprOp
-    param: str
-    template: str
+    match: TermMatch | None = None
+    param: str | None = None
+    template: str | None = None
+    params: dict[str, str] | None = None
+    separator: str | None = Field(default=None, description="Between several values, or rules for one parameter.")
+    open_end: str | None = Field(default=None, description="How a range that is open at an end writes that end.")
 
 
 class SourceFile(Block):
     """The whole file."""
 
     source: Source
-    endpoints: list[Endpoint]
-    http: Annotated[list[Http], BeforeValidator(_as_list)]
+    endpoints: Annotated[list[Endpoint], Field(min_length=1)]
+    http: Annotated[list[Http], BeforeValidator(_as_list)] = Field(default_factory=list)
     credential: Annotated[list[Credential], BeforeValidator(_as_list)] = Field(default_factory=list)
-    pagination: Annotated[list[Pagination], BeforeValidator(_as_list)]
-    window: Annotated[list[WindowBlock], BeforeValidator(_as_list)]
+    pagination: Annotated[list[Pagination], BeforeValidator(_as_list)] = Field(default_factory=list)
+    window: Annotated[list[WindowBlock], BeforeValidator(_as_list)] = Field(default_factory=list)
     retry: Annotated[list[Retry], BeforeValidator(_as_list)] = Field(default_factory=list)
     rate_limit: Annotated[list[RateLimit], BeforeValidator(_as_list)] = Field(default_factory=list)
     batching: Annotated[list[Batching], BeforeValidator(_as_list)] = Field(default_factory=list)
@@ -219,4 +316,4 @@ class SourceFile(Block):
     fields: list[FieldDef] = Field(default_factory=list)
     capabilities: list[Capability] = Field(default_factory=list)
     render_rules: list[RenderRule] = Field(default_factory=list)
-    mapping: dict[Code, str] = Field(default_factory=dict)
+    mapping: dict[Code, Expression] = Field(default_factory=dict)

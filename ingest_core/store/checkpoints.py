@@ -16,6 +16,8 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "ended": checkpoint.ended,
         "restarts": checkpoint.restarts,
         "shortfall": checkpoint.shortfall,
+        "total": checkpoint.total,
+        "rewinds": checkpoint.rewinds,
     }
 
 
@@ -31,4 +33,6 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         ended=value.get("ended", False),
         restarts=value["restarts"],
         shortfall=value["shortfall"],
+        total=value.get("total"),
+        rewinds=value.get("rewinds", 0),
     )

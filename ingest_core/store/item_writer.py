@@ -44,10 +44,10 @@ class ItemWriter:
         verdict = self._write_records(sorted(page.records, key=lambda record: record.provider_id))
         self._quarantine([*page.rejected, *page.notes])
         return Counts(
-            received=len(page.records) + len(page.rejected),
+            received=len(page.records) + len(page.rejected) + page.outside,
             inserted=len(verdict.insert),
             updated=len(verdict.update),
-            skipped=verdict.skipped,
+            skipped=verdict.skipped + page.outside,
             quarantined=len(page.rejected),
         )
 

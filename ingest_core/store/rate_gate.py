@@ -7,11 +7,14 @@ import sqlalchemy as sa
 from ingest_core.gate.bucket import GateState, take_turn
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
-from ingest_core.registry.compile import rate_of
-from ingest_core.registry.rows import most_specific
+from ingest_core.registry.merge import merge_block
+from ingest_core.registry.parts import rate_part
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
+from ingest_core.store.registry_store import open_rows
 from ingest_core.store.tables import SOURCE_TABLES, ing_rate_gate
+
+_RATE_TABLES = ("reg_provenance", "reg_prov_endpoint_def", "reg_prov_rate_limit_cfg")
 
 
 class SqlRateGate:
@@ -60,12 +63,12 @@ class SqlRateGate:
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate that holds today, whatever it was when the plan was made."""
-        table = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
-        query = sa.select(table).where(
-            table.c.provenance_code == partition.provenance_code, table.c.closed_at.is_(None)
-        )
         with self._database.read() as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
+            rows = {
+                name: open_rows(connection, SOURCE_TABLES[name], partition.provenance_code) for name in _RATE_TABLES
+            }
             now = self._database.now(connection)
-        row = most_specific(rows, partition.endpoint_name, partition.operation_code.value, now)
-        return rate_of(row) if row else planned
+        if not rows["reg_provenance"]:
+            return planned
+        merged = merge_block(rows, "rate_limit", partition.endpoint_name, partition.operation_code.value, now)
+        return rate_part(merged) if merged.said else planned

@@ -10,7 +10,7 @@ from ingest_core.model.errors import BadInput
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
-from ingest_core.store.tables import SOURCE_TABLES, ing_schema_info
+from ingest_core.store.tables import SOURCE_TABLES, ing_schema_info, sys_dict_item
 
 Change = dict[str, Any]
 
@@ -24,10 +24,12 @@ class SqlRegistryStore:
     def rows(self, source: str) -> Rows:
         """The rows in force; BadInput when there is no such source."""
         with self._database.read(snapshot=True) as connection:
-            found = {name: _open_rows(connection, table, source) for name, table in SOURCE_TABLES.items()}
+            found = {name: open_rows(connection, table, source) for name, table in SOURCE_TABLES.items()}
             if not found["reg_provenance"]:
                 raise _unknown(source, _codes(connection))
-        return {name: [_content(row) for row in rows] for name, rows in found.items()}
+            codes = connection.execute(sa.select(sys_dict_item.c.type_code, sys_dict_item.c.item_code)).mappings().all()
+        rows = {name: [_content(row) for row in rows] for name, rows in found.items()}
+        return {**rows, "sys_dict_item": [dict(code) for code in codes]}
 
     def changes(self, sources: list[Rows]) -> list[Change]:
         """What applying these would change; nothing is written."""
@@ -50,6 +52,17 @@ class SqlRegistryStore:
             else:
                 connection.execute(sa.insert(one.table).values({**one.row, "created_at": now, "updated_at": now}))
         return [one.json() for one in differences]
+
+    def history(self, source: str) -> list[Change]:
+        """Every row the source ever had, when it was opened and when it was closed, oldest first."""
+        found: list[Change] = []
+        with self._database.read() as connection:
+            for name, table in SOURCE_TABLES.items():
+                query = sa.select(table).where(table.c.provenance_code == source).order_by(table.c.id)
+                found += [_past(name, dict(row)) for row in connection.execute(query).mappings()]
+            if not found:
+                raise _unknown(source, _codes(connection))
+        return sorted(found, key=lambda entry: entry["opened_at"])
 
     def sources(self) -> list[dict[str, Any]]:
         """Every source in short."""
@@ -77,7 +90,7 @@ class SqlRegistryStore:
             ]
 
 
-def _open_rows(connection: sa.Connection, table: sa.Table, source: str) -> list[Row]:
+def open_rows(connection: sa.Connection, table: sa.Table, source: str) -> list[Row]:
     query = sa.select(table).where(table.c.provenance_code == source, table.c.closed_at.is_(None)).order_by(table.c.id)
     return [dict(row) for row in connection.execute(query).mappings()]
 
@@ -87,6 +100,15 @@ _BOOKKEEPING = {"id", "closed_at", "record_remarks", "version", "created_at", "u
 
 def _content(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in _BOOKKEEPING}
+
+
+def _past(table: str, row: Row) -> Change:
+    return {
+        "table": table,
+        "opened_at": row["created_at"],
+        "closed_at": row["closed_at"],
+        "row": {name: value for name, value in _content(row).items() if value is not None},
+    }
 
 
 @dataclass(frozen=True)
@@ -112,7 +134,7 @@ def _differences(connection: sa.Connection, rows: Rows) -> list[_Difference]:
     found: list[_Difference] = []
     for name, table in SOURCE_TABLES.items():
         wanted = {canonical_json(row): row for row in rows.get(name, [])}
-        present = {canonical_json(_content(row)): row for row in _open_rows(connection, table, source)}
+        present = {canonical_json(_content(row)): row for row in open_rows(connection, table, source)}
         found += [
             _Difference(table, _content(row), closes=row["id"]) for text, row in present.items() if text not in wanted
         ]

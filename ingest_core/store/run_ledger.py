@@ -97,7 +97,7 @@ class SqlRunLedger:
                     **partition_values(task.partition),
                     batch_no=batch_no,
                     page_no=page_no,
-                    page_size=task.spec.pagination.page_size,
+                    page_size=task.spec.paging.page_size,
                     before_token=token,
                     before_hash=before_hash,
                     idempotent_key=hash_of(run.run_id, batch_no, before_hash),

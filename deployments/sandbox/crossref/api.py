@@ -1,6 +1,7 @@
 """The Crossref API over the corpus: `/works` and `/works/{doi}`."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 from deployments.sandbox.clock import SandboxClock
 from deployments.sandbox.corpus import Corpus, Version
 from deployments.sandbox.crossref.catalogue import Catalogue
+from deployments.sandbox.crossref.expected import expected_record
 from deployments.sandbox.crossref.failure import NOT_FOUND, ValidationFailureError, cursor_invalid
 from deployments.sandbox.crossref.pool import pool_headers
 from deployments.sandbox.crossref.query import Query, read_query
@@ -59,19 +61,25 @@ class CrossrefApi:
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The works visible now, by the index time they are served with, which has no fraction."""
         versions = self._corpus.window(_whole_second(from_ms), _whole_second(to_ms), self._clock.now_ms())
-        return [
-            Truth(
-                id=self._catalogue.key(version.work),
-                updated_at_ms=version.at_ms // SECOND_MS * SECOND_MS,
-                usable=self._catalogue.template(version.work).dated,
-                version=version.number,
-            )
-            for version in versions
-        ]
+        return [self._true(version) for version in versions]
 
     def expire_scrolls(self) -> int:
         """End every open scroll; the number ended."""
         return self._scrolls.expire()
+
+    def _true(self, version: Version) -> Truth:
+        usable = self._catalogue.template(version.work).dated
+        return Truth(
+            id=self._catalogue.key(version.work),
+            updated_at_ms=version.at_ms // SECOND_MS * SECOND_MS,
+            usable=usable,
+            version=version.number,
+            reason=None if usable else "UPDATED_AT_MISSING",
+            record=self._record(version) if usable else None,
+        )
+
+    def _record(self, version: Version) -> Callable[[], dict[str, Any]]:
+        return lambda: expected_record(self._catalogue.body(version))
 
     def _route(self, request: Request) -> Reply:
         if request.method not in {"GET", "HEAD"}:

@@ -1,0 +1,1 @@
+"""arXiv's `/api/query`, in Atom."""

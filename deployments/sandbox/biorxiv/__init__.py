@@ -1,0 +1,1 @@
+"""The API bioRxiv and medRxiv share: `/details/{server}/{from}/{to}/{cursor}`."""

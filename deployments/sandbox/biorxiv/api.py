@@ -1,0 +1,117 @@
+"""The API of bioRxiv and medRxiv over the corpus: `/details/{server}/...`."""
+
+from functools import partial
+from typing import Any
+
+from deployments.sandbox.biorxiv.answer import listed, misunderstood, nothing, past_the_end
+from deployments.sandbox.biorxiv.catalogue import DAY_MS, Catalogue
+from deployments.sandbox.biorxiv.history import back, posted
+from deployments.sandbox.biorxiv.oracle import expected_record
+from deployments.sandbox.biorxiv.route import Interval, UnreadablePathError, read_path
+from deployments.sandbox.biorxiv.server import BIORXIV, MEDRXIV, Server
+from deployments.sandbox.clock import SandboxClock
+from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.page import error_page
+from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.settings import Behaviour
+
+
+class RxivApi:
+    """Answers as bioRxiv and medRxiv do, for one of the two."""
+
+    def __init__(self, server: Server, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
+        self._server = server
+        self._corpus = corpus
+        self._clock = clock
+        self._catalogue = Catalogue(corpus, server)
+
+    def answer(self, request: Request) -> Reply:
+        """What the API would answer: a 200, always."""
+        if request.method not in {"GET", "HEAD"}:
+            return error_page(405)
+        try:
+            asked = read_path(request.path, self._server.code)
+        except UnreadablePathError as unreadable:
+            return misunderstood(str(unreadable))
+        return self._list(asked) if isinstance(asked, Interval) else self._detail(asked)
+
+    def refuse(self) -> Reply:
+        """A proxy's 429: no limit is documented, so the API has no words for it."""
+        return error_page(429)
+
+    def touch(self, request: Request, works: int) -> None:
+        """Post a new version of the first preprints of the asked interval, now."""
+        try:
+            asked = read_path(request.path, self._server.code)
+        except UnreadablePathError:
+            return
+        now_ms = self._clock.now_ms()
+        found = self._search(asked) if isinstance(asked, Interval) else []
+        for version in found[:works]:
+            self._corpus.touch(version.work, now_ms)
+
+    def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
+        """Every version posted by now, by the day it is served with."""
+        found = posted(self._corpus, _whole_day(from_ms), _whole_day(to_ms), self._clock.now_ms())
+        return [self._truth(version) for version in found]
+
+    def expire_scrolls(self) -> int:
+        """Nothing to end: the place in a result is in the path."""
+        return 0
+
+    def _truth(self, version: Version) -> Truth:
+        reason = self._catalogue.template(version.work).reason
+        return Truth(
+            id=self._catalogue.key(version),
+            updated_at_ms=version.at_ms // DAY_MS * DAY_MS,
+            usable=reason is None,
+            version=version.number,
+            reason=reason,
+            record=None if reason else partial(self._record, version),
+        )
+
+    def _record(self, version: Version) -> dict[str, Any]:
+        return expected_record(self._catalogue.body(version))
+
+    def _search(self, interval: Interval) -> list[Version]:
+        found = posted(self._corpus, interval.from_ms, interval.to_ms, self._clock.now_ms())
+        return sorted(found, key=self._catalogue.place)
+
+    def _list(self, interval: Interval) -> Reply:
+        found = self._search(interval)
+        hits = found[interval.cursor : interval.cursor + self._server.page_size]
+        if not hits:
+            return past_the_end() if found else nothing()
+        message = {
+            "status": "ok",
+            "category": "all",
+            "interval": f"{interval.first}:{interval.last}",
+            "funder": "all",
+            # A number on the first page, text on every later one; so it came.
+            "cursor": str(interval.cursor) if interval.cursor else 0,
+            "count": len(hits),
+            "count_new_papers": str(sum(version.number == 1 for version in found)),
+            "total": str(len(found)),
+        }
+        return self._page(message, hits, interval.cursor // self._server.page_size)
+
+    def _detail(self, doi: str) -> Reply:
+        """Every version of one preprint, the first first."""
+        work = self._catalogue.find(doi)
+        now_ms = self._clock.now_ms()
+        version = None if work is None else self._corpus.current(work, now_ms)
+        if version is None:
+            return past_the_end()
+        return self._page({"status": "ok", "category": "all"}, [*back(self._corpus, version)][::-1], None)
+
+    def _page(self, message: dict[str, Any], hits: list[Version], number: int | None) -> Reply:
+        ids = tuple(self._catalogue.key(version) for version in hits)
+        return listed(message, [self._catalogue.body(version) for version in hits], ids, number)
+
+
+BiorxivApi = partial(RxivApi, BIORXIV)
+MedrxivApi = partial(RxivApi, MEDRXIV)
+
+
+def _whole_day(ms: int | None) -> int | None:
+    return None if ms is None else -(-ms // DAY_MS) * DAY_MS

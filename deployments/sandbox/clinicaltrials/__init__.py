@@ -1,0 +1,1 @@
+"""ClinicalTrials.gov's API v2: `/api/v2/studies`."""

@@ -1,0 +1,1 @@
+"""DataCite's `/dois`, as its source code and its recordings say it answers."""

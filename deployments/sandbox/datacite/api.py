@@ -1,0 +1,145 @@
+"""The DataCite API over the corpus: `/dois` and `/dois/{doi}`."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from deployments.sandbox.clock import SandboxClock
+from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.datacite.catalogue import SECOND_MS, Catalogue, served_ms
+from deployments.sandbox.datacite.failure import JSON, NOT_ALLOWED, NOT_FOUND, SearchRefusedError, too_many
+from deployments.sandbox.datacite.links import page_links, total_pages
+from deployments.sandbox.datacite.oracle import common_record
+from deployments.sandbox.datacite.query import Query, read_query, write_cursor
+from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.settings import Behaviour
+
+HEADERS = {
+    **JSON,
+    "cache-control": "max-age=0, private, must-revalidate",
+    "vary": "Accept-Encoding, Origin",
+    "x-anonymous-consumer": "true",
+    "server": "nginx/1.14.0 + Phusion Passenger(R) 6.0.8",
+}
+
+
+class DataciteApi:
+    """Answers as DataCite does."""
+
+    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
+        self._corpus = corpus
+        self._clock = clock
+        self._catalogue = Catalogue(corpus)
+
+    def answer(self, request: Request) -> Reply:
+        """What DataCite would answer."""
+        try:
+            reply = self._route(request)
+        except SearchRefusedError as refusal:
+            reply = refusal.reply()
+        return replace(reply, headers={**HEADERS, **reply.headers})
+
+    def refuse(self) -> Reply:
+        """The answer to one request too many."""
+        return too_many()
+
+    def touch(self, request: Request, works: int) -> None:
+        """Update the first DOIs of the asked result, now."""
+        try:
+            hits = self._search(read_query(request.query))
+        except SearchRefusedError:
+            return
+        now_ms = self._clock.now_ms()
+        for version in hits[:works]:
+            self._corpus.touch(version.work, now_ms)
+
+    def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
+        """The DOIs visible now, by the update time they are served with, which has no fraction."""
+        versions = self._corpus.window(_whole_second(from_ms), _whole_second(to_ms), self._clock.now_ms())
+        return [self._true(version) for version in versions]
+
+    def expire_scrolls(self) -> int:
+        """A cursor is a place, not a scroll: there is none to end."""
+        return 0
+
+    def _true(self, version: Version) -> Truth:
+        flaw = self._catalogue.template(version.work).flaw
+        return Truth(
+            id=self._catalogue.key(version.work),
+            updated_at_ms=served_ms(version),
+            usable=flaw is None,
+            version=version.number,
+            reason=flaw,
+            record=partial(self._record, version),
+        )
+
+    def _record(self, version: Version) -> dict[str, Any]:
+        return common_record(self._catalogue.body(version))
+
+    def _route(self, request: Request) -> Reply:
+        if request.method not in {"GET", "HEAD"}:
+            return NOT_ALLOWED
+        if request.path.rstrip("/") == "/dois":
+            return self._list(request, read_query(request.query))
+        doi = request.path.removeprefix("/dois/")
+        return self._detail(doi) if doi != request.path else NOT_FOUND
+
+    def _detail(self, doi: str) -> Reply:
+        work = self._catalogue.find(doi)
+        version = None if work is None else self._corpus.current(work, self._clock.now_ms())
+        if version is None:
+            return NOT_FOUND
+        return Reply(
+            200, orjson.dumps({"data": self._catalogue.body(version)}), ids=(self._catalogue.key(version.work),)
+        )
+
+    def _list(self, request: Request, query: Query) -> Reply:
+        hits = self._search(query)
+        page = self._page(query, hits)
+        cursor = write_cursor(self._catalogue.place(page[-1])) if query.by_cursor and page else None
+        document = {
+            "data": [self._catalogue.body(version) for version in page],
+            "meta": _meta(request, query, len(hits)),
+            "links": page_links(request, query, len(page), len(hits), cursor),
+        }
+        ids = tuple(self._catalogue.key(version.work) for version in page)
+        return Reply(200, orjson.dumps(document), ids=ids, page=None if query.by_cursor else query.number - 1)
+
+    def _page(self, query: Query, hits: list[Version]) -> list[Version]:
+        if not query.by_cursor:
+            return hits[query.offset : query.offset + query.size]
+        after = query.after
+        rest = hits if after is None else [version for version in hits if self._catalogue.place(version) > after]
+        return rest[: query.size]
+
+    def _search(self, query: Query) -> list[Version]:
+        """Every version the query finds now; by cursor in order of making, whatever `sort` says."""
+        span = query.clause.span("updated")
+        found = self._corpus.window(_whole_second(span.from_ms), _whole_second(span.to_ms), self._clock.now_ms())
+        hits = [version for version in found if query.clause.holds(self._catalogue.document(version))]
+        return sorted(hits, key=self._catalogue.place) if query.by_cursor else self._sorted(query.sort, hits)
+
+    def _sorted(self, sort: str, hits: list[Version]) -> list[Version]:
+        keys: dict[str, Callable[[Version], Any]] = {
+            "updated": lambda version: (served_ms(version), version.work),
+            "created": self._catalogue.place,
+            "name": lambda version: self._catalogue.key(version.work),
+            "relevance": self._catalogue.rank,
+        }
+        return sorted(hits, key=keys[sort.removeprefix("-")], reverse=sort.startswith("-"))
+
+
+def _meta(request: Request, query: Query, total: int) -> dict[str, Any]:
+    meta: dict[str, Any] = {"total": total, "totalPages": total_pages(query, total)}
+    if not query.by_cursor:
+        meta["page"] = query.number
+    if total and not request.query.get("disable-facets"):
+        meta["states"] = [{"id": "findable", "title": "Findable", "count": total}]
+    return meta
+
+
+def _whole_second(ms: int | None) -> int | None:
+    return None if ms is None else -(-ms // SECOND_MS) * SECOND_MS

@@ -1,0 +1,107 @@
+"""Every version of the corpus as a DOI of DataCite."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.datacite.field import texts_at
+from deployments.sandbox.datacite.template import Template, load_templates
+from deployments.sandbox.instant import write_seconds
+
+MARK = ".w"
+SECOND_MS = 1000
+HOUR_MS = 3_600_000
+KEYWORDS = frozenset({"doi", "id", "state", "source", "language", "types.resourceTypeGeneral", "client.id"})
+PLAIN = ("titles.title", "descriptions.description", "creators.name", "publisher", "subjects.subject")
+
+
+class Catalogue:
+    """Gives the corpus its DOIs and its bodies; nothing is loaded before it is asked for."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def template(self, work: int) -> Template:
+        """The record this work repeats."""
+        templates = load_templates()
+        return templates[work % len(templates)]
+
+    def key(self, work: int) -> str:
+        """The DOI; DataCite writes all of them in lower case."""
+        return f"{self.template(work).record['id']}{MARK}{work}"
+
+    def find(self, doi: str) -> int | None:
+        """The work of this DOI, in any case."""
+        number = doi.lower().rpartition(MARK)[2]
+        work = int(number) if number.isascii() and number.isdecimal() else len(self._corpus)
+        return work if work < len(self._corpus) and self.key(work) == doi.lower() else None
+
+    def created_ms(self, work: int) -> int:
+        """When the DOI was made: an hour apart for each that repeats the same record."""
+        return self.template(work).created_ms + work // len(load_templates()) * HOUR_MS
+
+    def place(self, version: Version) -> tuple[int, str]:
+        """The place in a walk by cursor, which new versions do not change."""
+        return self.created_ms(version.work), self.key(version.work)
+
+    def rank(self, version: Version) -> int:
+        """The place by relevance: steady, and unrelated to time."""
+        return zlib.crc32(f"{self._corpus.seed}:{version.work}".encode())
+
+    def document(self, version: Version) -> "DoiDocument":
+        """The version as it is indexed."""
+        return DoiDocument(self, version)
+
+    def body(self, version: Version) -> dict[str, Any]:
+        """The DOI as this version is served."""
+        template, doi = self.template(version.work), self.key(version.work)
+        created = write_time(self.created_ms(version.work))
+        attributes = {**template.record["attributes"], "doi": doi, "created": created, "registered": created}
+        attributes["metadataVersion"] += version.number - 1
+        if template.flaw is None:
+            attributes["updated"] = write_time(version.at_ms)
+        return {**template.record, "id": doi, "attributes": attributes}
+
+
+@dataclass(frozen=True, slots=True)
+class DoiDocument:
+    """One version as the search index knows it."""
+
+    catalogue: Catalogue
+    version: Version
+
+    def instant(self, field: str) -> int | None:
+        """The time in `updated`, `created` or `registered`, to the second."""
+        if field == "updated":
+            return served_ms(self.version)
+        return self.catalogue.created_ms(self.version.work) if field in {"created", "registered"} else None
+
+    def values(self, field: str | None) -> Iterable[str]:
+        """The texts of the field, or of the fields a plain search looks into."""
+        return self._texts(PLAIN if field is None else (field,))
+
+    def exact(self, field: str | None) -> bool:
+        """True for what DataCite indexes whole."""
+        return field in KEYWORDS
+
+    def _texts(self, fields: Iterable[str]) -> Iterator[str]:
+        record = self.catalogue.template(self.version.work).record
+        for field in fields:
+            if field in {"id", "doi"}:
+                yield self.catalogue.key(self.version.work)
+            elif field == "client.id":
+                yield from texts_at(record, "relationships.client.data.id")
+            else:
+                yield from texts_at(record["attributes"], field)
+
+
+def served_ms(version: Version) -> int:
+    """The update time as it is served: it has no fraction."""
+    return version.at_ms // SECOND_MS * SECOND_MS
+
+
+def write_time(ms: int) -> str:
+    """`YYYY-MM-DDTHH:MM:SS.000Z`."""
+    return f"{write_seconds(ms)[:-1]}.000Z"

@@ -1,0 +1,1 @@
+"""DOAJ's `/api/search/articles`, as its source code and its recordings say it answers."""

@@ -1,0 +1,1 @@
+"""Europe PMC's `/search`, in its recorded shape and by its documented rules."""

@@ -1,0 +1,1 @@
+"""OpenAlex's `/works`, in its recorded shape and by its documented rules."""

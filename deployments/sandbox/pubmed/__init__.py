@@ -1,0 +1,1 @@
+"""PubMed through NCBI's E-utilities: esearch, esummary and efetch."""

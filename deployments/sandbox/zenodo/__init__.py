@@ -1,0 +1,1 @@
+"""Zenodo's `/api/records`, as its documentation and its source code say it answers."""

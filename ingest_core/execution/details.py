@@ -1,0 +1,90 @@
+"""Two phases: a search lists ids, and the records are asked for in batches; a bad id spoils only itself."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from ingest_core.execution.decode import DecodedPage, decode_detail
+from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.ports import Request, Response
+from ingest_core.execution.request import Caller, render_detail
+from ingest_core.execution.routing import Router
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.codes import ErrorLevel
+
+NO_ANSWER = Response("", 0, {}, b"", 0.0)
+
+
+def fetch_whole(
+    fetcher: Fetcher, router: Router, request: Request, caller: Caller, *, repeatable: bool, offset: int | None = None
+) -> FetchedPage:
+    """The page, with the records behind its ids where the source has two phases."""
+    found = fetcher.fetch(request, repeatable=repeatable, offset=offset)
+    if fetcher.spec.detail is None:
+        return found
+    ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
+    details = fetch_details(fetcher, ids, caller)
+    page = replace(
+        found.page,
+        items=details.items,
+        raw=details.raw,
+        long_numbers=details.long_numbers,
+        listed=ids,
+        failed=details.failed,
+    )
+    return replace(found, page=page, details=details.evidence)
+
+
+class Details:
+    """The records that came, and the ids whose would not."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self.raw: list[str] = []
+        self.long_numbers = False
+        self.failed: dict[str, str] = {}
+        self.evidence: list[dict[str, object]] = []
+        self.last: Response | None = None
+
+    def add(self, asked: int, fetched: FetchedPage) -> None:
+        """Take an answer's records."""
+        page: DecodedPage = fetched.page
+        self.last = fetched.response
+        self.items += page.items
+        self.raw += page.raw
+        self.long_numbers = self.long_numbers or page.long_numbers
+        self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
+
+    def as_page(self, ids: list[str]) -> FetchedPage:
+        """The records as a page of their own, for a refresh by id."""
+        page = DecodedPage(self.items, self.raw, None, None, None, self.long_numbers, listed=ids, failed=self.failed)
+        return FetchedPage(page, self.last or NO_ANSWER, timedelta(0), self.evidence)
+
+
+def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller) -> Details:
+    """The records of these ids; a batch the provider refuses is halved down to the one bad id."""
+    detail = fetcher.spec.detail
+    assert detail is not None
+    found = Details()
+    size = detail.id_batch_size
+    pending = [ids[at : at + size] for at in range(0, len(ids), size)]
+    while pending:
+        batch = pending.pop(0)
+        try:
+            answer = fetcher.ask(
+                render_detail(fetcher.spec, batch, caller),
+                lambda body: decode_detail(body, fetcher.spec),
+                detail.response,
+                repeatable=True,
+            )
+        except UpstreamError as error:
+            if error.level != ErrorLevel.L2:
+                raise
+            if len(batch) == 1:
+                found.failed[batch[0]] = str(error)
+            else:
+                middle = len(batch) // 2
+                pending[:0] = [batch[:middle], batch[middle:]]
+        else:
+            found.add(len(batch), answer)
+    return found

@@ -1,0 +1,34 @@
+"""Recognising what an answer says besides its records."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ingest_core.model.spec import PredicateSpec
+from ingest_core.registry.paths import compile_path
+from ingest_core.registry.values import text_of
+
+
+def holds(predicate: PredicateSpec, document: Any) -> bool:
+    """Whether the path is there, equals the value, or matches the pattern."""
+    value = compile_path(predicate.path)(document)
+    if predicate.equals is not None:
+        return bool(value == predicate.equals)
+    if predicate.matches is not None:
+        text = text_of(value)
+        return text is not None and re.search(predicate.matches, text) is not None
+    return value not in (None, "", [], {})
+
+
+def first_that_holds(predicates: Iterable[PredicateSpec], document: Any) -> PredicateSpec | None:
+    """The first predicate the document fulfils."""
+    return next((one for one in predicates if holds(one, document)), None)
+
+
+def words_of(predicate: PredicateSpec, document: Any) -> str:
+    """The provider's own words, or the value that was recognised."""
+    for path in filter(None, (predicate.message, predicate.path)):
+        value = compile_path(path)(document)
+        if value not in (None, "", [], {}):
+            return str(value)
+    return predicate.path

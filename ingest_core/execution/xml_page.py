@@ -1,0 +1,151 @@
+"""XML as the plain values paths go over, and each record's own text.
+
+An element without attributes and children is its text; any other is an object: `@name` for an attribute, a child's
+name for a child (a list where it repeats, or where a path expects one), and `#text` for the whole text within it,
+inline markup included, unless it only holds other elements together. White space is collapsed.
+Names in a declared namespace have its prefix (`arxiv:doi`), all others stand alone.
+Nothing is fetched and no entity is expanded: a document that declares one is refused.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+from xml.parsers import expat
+
+MAX_DEPTH = 200
+TEXT = "#text"
+_NAMESPACE_END = "\n"
+
+
+class XmlBroken(Exception):
+    """The body is not XML we take."""
+
+
+@dataclass
+class _Element:
+    """An element that is being read."""
+
+    name: str
+    attributes: dict[str, str]
+    start: int
+    pieces: list[str] = field(default_factory=list)
+    children: dict[str, Any] = field(default_factory=dict)
+    holds_text: bool = False
+
+    def value(self, text: str) -> Any:
+        if not self.children and not self.attributes:
+            return " ".join(text.split())
+        value = {**self.attributes, **self.children}
+        if self.holds_text or all(isinstance(child, str) for child in self.children.values()):
+            words = " ".join(text.split())
+            if words:
+                value[TEXT] = words
+        return value
+
+
+@dataclass(frozen=True)
+class XmlDocument:
+    """The document as values, the records apart, and each record's text."""
+
+    value: dict[str, Any]
+    items: list[Any]
+    raw: list[str]
+    found: bool
+
+
+class _Reader:
+    """Builds values from expat's events, one pass, no recursion."""
+
+    def __init__(
+        self, body: bytes, items: tuple[str, ...], namespaces: dict[str, str], repeated: frozenset[str]
+    ) -> None:
+        self._body = body
+        self._items = items
+        self._prefixes = {uri: prefix for prefix, uri in namespaces.items()}
+        self._repeated = repeated
+        self._open: list[_Element] = [_Element("", {}, 0)]
+        self._names: list[str] = []
+        self._found: list[tuple[Any, str]] = []
+        self._met = False
+        self._parser = expat.ParserCreate(namespace_separator=_NAMESPACE_END)
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.EntityDeclHandler = self._refuse_entity
+        self._parser.SkippedEntityHandler = self._refuse_skipped
+
+    def read(self) -> XmlDocument:
+        try:
+            self._parser.Parse(self._body, True)  # noqa: FBT003 - expat takes it by position
+        except expat.ExpatError as error:
+            raise XmlBroken(f"line {error.lineno}: {expat.errors.messages[error.code]}") from error
+        items = [value for value, _ in self._found]
+        return XmlDocument(self._open[0].children, items, [raw for _, raw in self._found], self._met)
+
+    def _name(self, name: str) -> str:
+        uri, _, local = name.rpartition(_NAMESPACE_END)
+        prefix = self._prefixes.get(uri)
+        return f"{prefix}:{local}" if prefix else local
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if len(self._open) > MAX_DEPTH:
+            raise XmlBroken(f"elements are nested deeper than {MAX_DEPTH}")
+        own = {f"@{self._name(key)}": value for key, value in attributes.items()}
+        element = _Element(self._name(name), own, self._parser.CurrentByteIndex)
+        self._open.append(element)
+        self._names.append(element.name)
+        self._met = self._met or tuple(self._names) == self._items[:-1]
+
+    def _text(self, text: str) -> None:
+        element = self._open[-1]
+        element.pieces.append(text)
+        element.holds_text = element.holds_text or not text.isspace()
+
+    def _end(self, _name: str) -> None:
+        element = self._open.pop()
+        text = "".join(element.pieces)
+        value = element.value(text)
+        if len(self._open) > len(self._items):  # above the records, nobody asks for the text of it all
+            self._open[-1].pieces.append(text)
+        if self._is_item():
+            self._met = True
+            self._found.append((value, self._raw(element.start)))
+        else:
+            self._attach(self._open[-1].children, element.name, value)
+        self._names.pop()
+
+    def _is_item(self) -> bool:
+        if len(self._names) != len(self._items) or tuple(self._names[:-1]) != self._items[:-1]:
+            return False
+        return self._items[-1] in ("*", self._names[-1])
+
+    def _raw(self, start: int) -> str:
+        end = self._body.index(b">", self._parser.CurrentByteIndex) + 1
+        return self._body[start:end].decode("utf-8", "replace")
+
+    def _attach(self, children: dict[str, Any], name: str, value: Any) -> None:
+        if name not in children:
+            children[name] = [value] if name in self._repeated else value
+        elif name in self._repeated or isinstance(children[name], list):
+            children[name].append(value)
+        else:
+            children[name] = [children[name], value]
+
+    def _refuse_entity(self, name: str, *_rest: Any) -> None:
+        raise XmlBroken(f"the document declares the entity {name!r}; entities are not expanded")
+
+    def _refuse_skipped(self, name: str, _is_parameter: Any) -> None:
+        raise XmlBroken(f"the entity {name!r} is used and not declared; its text would be lost")
+
+
+def read_xml(body: bytes, items: tuple[str, ...], namespaces: dict[str, str], repeated: frozenset[str]) -> XmlDocument:
+    """The document, with the elements at `items` as its records; XmlBroken when it cannot be relied on."""
+    return _Reader(_as_utf8(body), items, namespaces, repeated).read()
+
+
+def _as_utf8(body: bytes) -> bytes:
+    """The text cut out by byte positions must be UTF-8, so other encodings are written anew."""
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = body.decode("utf-16", "replace")
+        return text.replace('encoding="UTF-16"', "", 1).replace("encoding='UTF-16'", "", 1).encode()
+    return body

@@ -1,0 +1,186 @@
+"""Checking a source: where each setting came from, the requests of its first slice, and one page if wanted."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from ingest_core.execution.details import fetch_details, fetch_whole
+from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.paging import first_token, offset_of
+from ingest_core.execution.request import Caller, render_detail, render_request
+from ingest_core.execution.routing import Routed, Router
+from ingest_core.gate.ports import RateGate
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.inspection.ports import VisibleUpstream
+from ingest_core.model.codes import Operation
+from ingest_core.model.errors import BadInput, PatraError, Unreachable
+from ingest_core.model.expression import window_range
+from ingest_core.model.instant import format_instant
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.planning.request import PlanRequest
+from ingest_core.planning.slicing import slice_time
+from ingest_core.planning.window import resolve_harvest
+from ingest_core.registry.compile import Compiled, CompileRequest, compile_source, endpoint_for
+from ingest_core.registry.merge import read_overrides
+from ingest_core.registry.rows import Rows
+
+SHOWN_RECORDS = 5
+EXAMPLE_IDS = ["ID1", "ID2"]
+CORRELATION = "check"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What to check, and with which window, query or ids."""
+
+    endpoint: str | None = None
+    operation: Operation | None = None
+    user_from: datetime | None = None
+    user_to: datetime | None = None
+    query: str | None = None
+    overrides: dict[str, str] = field(default_factory=dict)
+    ids: tuple[str, ...] = ()
+    shown: int = SHOWN_RECORDS
+
+
+class SourceCheck:
+    """Checks one source's rows as of `now`."""
+
+    def __init__(
+        self, rows: Rows, asked: CheckRequest, upstream: VisibleUpstream, now: datetime, contact: str | None = None
+    ) -> None:
+        self._source = str(rows["reg_provenance"][0]["provenance_code"])
+        self._asked = asked
+        self._upstream = upstream
+        self._now = now
+        self._caller = Caller(CORRELATION, contact)
+        self.compiled = self._compile(rows)
+        self.spec: SpecSnapshot = self.compiled.spec
+
+    def _compile(self, rows: Rows) -> Compiled:
+        operation = self._asked.operation or _first_operation(rows, self._asked.endpoint)
+        endpoint = endpoint_for(rows, self._source, self._asked.endpoint, operation)
+        request = CompileRequest(
+            self._source, endpoint, operation, self._asked.query, read_overrides(self._asked.overrides)
+        )
+        return compile_source(rows, request, self._now)
+
+    def describe(self) -> Json:
+        """Everything that can be said without asking the provider."""
+        compiled, spec = self.compiled, self.spec
+        window = self._slice() if spec.window else None
+        return {
+            "source": self._source,
+            "endpoint": spec.endpoint_name,
+            "operation": spec.operation_code.value,
+            "spec_fingerprint": spec.fingerprint,
+            "expr_proto_hash": spec.expr_proto_hash,
+            "warnings": compiled.warnings,
+            "degradations": compiled.degradations,
+            "settings": [{"key": one.key, "value": one.value, "origin": one.origin} for one in compiled.settings],
+            "slice": window.json() if window else None,
+            "expression": window_range(spec.time.field, window).json() if window else None,
+            "requests": self._previews(window),
+        }
+
+    def _slice(self) -> Window:
+        """The first slice a harvest would read now, or the window that was asked for."""
+        request = PlanRequest(
+            self._source, Operation.HARVEST, user_from=self._asked.user_from, user_to=self._asked.user_to
+        )
+        decision = resolve_harvest(request, None, self.spec.time, self._now)
+        if decision.window is None:
+            raise BadInput("WINDOW_EMPTY", str(decision.reason), where="window", remedy="give an earlier --from")
+        return next(slice_time([decision.window], timedelta(seconds=self.spec.time.step_seconds)))
+
+    def _previews(self, window: Window | None) -> list[Json]:
+        shown = []
+        if window is not None:
+            request = render_request(self.spec, window, first_token(self.spec.paging), self._caller)
+            shown.append({"purpose": "first page", **self._upstream.preview(request)})
+        if self.spec.detail is not None:
+            ids = list(self._asked.ids) or EXAMPLE_IDS
+            request = render_detail(self.spec, ids, self._caller)
+            shown.append({"purpose": "records of these ids", **self._upstream.preview(request)})
+        return shown
+
+    def send(self, gate: RateGate) -> Json:
+        """One page, through the gate: its first records mapped, and what was rejected and why."""
+        fetcher = Fetcher(self.spec, self.spec.rate, gate, self._upstream)
+        router = Router(self.spec)
+        try:
+            fetched = self._fetch(fetcher, router)
+        except UpstreamError as error:
+            raise _explained(error, self._source) from error
+        routed = router.route(fetched.page, self._now, self._slice() if self._filters_here() else None)
+        return self._page(fetched, routed, fetcher.tally.requests)
+
+    def _filters_here(self) -> bool:
+        return self.spec.window is not None and not self.spec.time.supports_updated_since
+
+    def _fetch(self, fetcher: Fetcher, router: Router) -> FetchedPage:
+        if self.spec.window is None:
+            return self._fetch_by_id(fetcher)
+        token = first_token(self.spec.paging)
+        request = render_request(self.spec, self._slice(), token, self._caller)
+        offset = offset_of(self.spec.paging, token)
+        return fetch_whole(fetcher, router, request, self._caller, repeatable=True, offset=offset)
+
+    def _fetch_by_id(self, fetcher: Fetcher) -> FetchedPage:
+        if not self._asked.ids:
+            raise BadInput(
+                "IDS_MISSING", "this source is asked by id", where=f"source {self._source!r}", remedy="give --ids A,B"
+            )
+        details = fetch_details(fetcher, list(self._asked.ids), self._caller)
+        return details.as_page(list(self._asked.ids))
+
+    def _page(self, fetched: FetchedPage, routed: Routed, requests: int) -> Json:
+        page, shown = fetched.page, self._asked.shown
+        return {
+            "status": fetched.response.status,
+            "bytes": len(fetched.response.body),
+            "requests": requests,
+            "received": len(routed.records) + len(routed.rejected) + routed.outside,
+            "total": page.total,
+            "next": page.next_token,
+            "mapped": len(routed.records),
+            "records": [
+                {
+                    "provider_id": record.provider_id,
+                    "updated_at": format_instant(record.updated_at),
+                    "record": record.fields,
+                }
+                for record in routed.records[:shown]
+            ],
+            "rejected": [
+                {
+                    "provider_id": one.provider_id,
+                    "reason_code": one.reason.value,
+                    "json_path": one.json_path,
+                    "fragment": one.fragment,
+                }
+                for one in routed.rejected
+            ],
+        }
+
+
+def _first_operation(rows: Rows, endpoint: str | None) -> Operation:
+    served = {
+        operation
+        for row in rows["reg_prov_endpoint_def"]
+        if endpoint in (None, row["endpoint_name"])
+        for operation in row["operations"]
+    }
+    return next((one for one in Operation if one.value in served), Operation.HARVEST)
+
+
+def _explained(error: UpstreamError, source: str) -> PatraError:
+    """A page that did not come, as people read it."""
+    kind = Unreachable if error.unreachable else PatraError
+    remedy = (
+        "see PATRA_UPSTREAM_... and http.base_url" if error.unreachable else "correct the source, or ask again later"
+    )
+    return kind(error.code, error.message, where=f"source {source!r}", remedy=remedy)

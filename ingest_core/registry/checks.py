@@ -1,0 +1,277 @@
+"""Rules that look at more than one block: codes, credentials, paths, two phases, render rules."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from ingest_core.model.codes import AuthType, EndpointRole, ExprOp, Operation, ResponseFormat
+from ingest_core.model.spec import AuthSpec, RuleSpec
+from ingest_core.model.template import TemplateError, parse_template
+from ingest_core.registry.columns import LISTS, SETTINGS
+from ingest_core.registry.extraction import problems_of
+from ingest_core.registry.merge import Merged, twins
+from ingest_core.registry.paths import path_parses, plain_steps
+from ingest_core.registry.problems import Findings
+from ingest_core.registry.render import template_names
+from ingest_core.registry.rows import Row, Rows, scope_text
+
+ENDPOINTS = "reg_prov_endpoint_def"
+RULES = "reg_prov_expr_render_rule"
+
+CODE_COLUMNS = {
+    "pagination_type_code": "reg_pagination_type",
+    "position_code": "reg_page_position",
+    "window_mode_code": "reg_window_mode",
+    "time_unit_code": "reg_time_unit",
+    "stored_precision_code": "reg_time_unit",
+    "calendar_align_to": "reg_time_unit",
+    "on_equal_code": "reg_on_equal",
+    "endpoint_role_code": "reg_endpoint_role",
+    "http_method_code": "http_method",
+    "auth_type_code": "reg_auth_type",
+    "auth_location_code": "reg_auth_location",
+    "location_code": "reg_param_location",
+    "body_format_code": "reg_body_format",
+    "response_format_code": "reg_response_format",
+    "field_type_code": "reg_field_type",
+    "op_code": "reg_expr_op",
+    "match_code": "reg_term_match",
+    "reset_kind_code": "reg_reset_kind",
+    "id_normalizer_code": "reg_id_normalizer",
+    "backoff_policy_code": "reg_backoff_policy",
+}
+"""Which dictionary a column's codes are from."""
+
+
+def check_dictionary(rows: Rows, dictionary: Mapping[str, type[StrEnum]], found: Findings) -> None:
+    """Every code is in the dictionary; with one that is not, nothing else can be said."""
+    known = _registered(rows) or {name: {item.value for item in items} for name, items in dictionary.items()}
+    for table, table_rows in rows.items():
+        for row in table_rows:
+            for column in CODE_COLUMNS.keys() & row.keys():
+                kind, code = CODE_COLUMNS[column], row[column]
+                found.need(
+                    code is None or code in known.get(kind, ()), "CODE_UNKNOWN", table, column, code,
+                    f"{code!r} is not a {kind}", f"one of {', '.join(sorted(known.get(kind, ())))}",
+                )  # fmt: skip
+    found.refuse()
+
+
+def _registered(rows: Rows) -> dict[str, set[str]]:
+    """The dictionary as the database has it, where it was read along."""
+    known: dict[str, set[str]] = {}
+    for row in rows.get("sys_dict_item", []):
+        known.setdefault(row["type_code"], set()).add(row["item_code"])
+    return known
+
+
+def check_twins(rows: Rows, endpoint: str, operation: str, now: datetime, found: Findings) -> None:
+    """No two blocks contradict each other for the same scope and time."""
+    for block, kind in SETTINGS.items():
+        for row in twins(rows, block, endpoint, operation, now):
+            found.add("BLOCK_TWICE", kind.table, block, scope_text(row),
+                f"two `{block}` blocks are in force for {scope_text(row)}", "merge them, or scope or date them apart",
+            )  # fmt: skip
+
+
+def check_endpoint_auth(definition: Row, auth: AuthSpec, found: Findings) -> None:
+    """A restricted endpoint is never asked anonymously."""
+    anonymous = auth.type == AuthType.NONE or auth.optional
+    found.need(
+        not (definition.get("restricted") and anonymous), "RESTRICTED_ANONYMOUS", "reg_prov_credential",
+        "credential.auth", auth.type.value,
+        f"endpoint {definition['endpoint_name']!r} is restricted and would be asked without a credential",
+        "give it a `credential` that is not optional",
+    )  # fmt: skip
+
+
+def check_response(
+    definition: Row,
+    mapping: dict[str, Any],
+    pagination: Merged,
+    operation: Operation,
+    found: Findings,
+    *,
+    two_phase: bool,
+) -> None:
+    """The three paths a harvest needs, and that every path is one."""
+    name = definition["endpoint_name"]
+    key = f"endpoints.{name}.response"
+    found.need(
+        definition.get("id_path") or definition.get("id_expr"), "ID_PATH_MISSING", ENDPOINTS, f"{key}.id", None,
+        "no path to the record's id", "add response.id",
+    )  # fmt: skip
+    timed = definition.get("updated_at_path") or definition.get("updated_at_expr")
+    found.need(
+        timed or two_phase or operation == Operation.UPDATE, "UPDATED_AT_MISSING", ENDPOINTS, f"{key}.updated_at", None,
+        f"{operation} needs the time each record was last changed",
+        "add response.updated_at, or serve only UPDATE, which refreshes known records by id",
+    )  # fmt: skip
+    _check_items(definition, key, found)
+    for where, path in _paths(definition, pagination):
+        found.need(
+            path is None or path_parses(path), "PATH_INVALID", ENDPOINTS, where, path,
+            f"{path!r} is not a path such as $.items[*].id", "correct the path",
+        )  # fmt: skip
+    for column, shown in (("id_expr", f"{key}.id"), ("updated_at_expr", f"{key}.updated_at")):
+        _check_expression(definition.get(column), shown, ENDPOINTS, found)
+    for column in ("id_path", "updated_at_path"):
+        _check_expression(definition.get(column), f"{key}.{column.removesuffix('_path')}", ENDPOINTS, found)
+    for field, expression in mapping.items():
+        _check_expression(expression, f"mapping.{field}", "reg_provenance", found)
+    _check_predicates(definition, key, found)
+
+
+def _check_items(definition: Row, key: str, found: Findings) -> None:
+    path = definition["items_path"]
+    plain = plain_steps(path.removesuffix(".*"))
+    xml = definition.get("response_format_code") == ResponseFormat.XML
+    found.need(
+        not xml or (plain and all(isinstance(step, str) for step in plain)), "XML_ITEMS_NOT_PLAIN", ENDPOINTS,
+        f"{key}.items", path, f"{path!r} is not a plain way to the records' elements", "name them as $.feed.entry",
+    )  # fmt: skip
+
+
+def _check_expression(expression: Any, where: str, table: str, found: Findings) -> None:
+    for problem in problems_of(expression, where) if expression is not None else ():
+        place, _, message = problem.partition(": ")
+        found.add("EXPRESSION_INVALID", table, place, expression, message, "see docs/sources.md, mapping")
+
+
+def _check_predicates(definition: Row, key: str, found: Findings) -> None:
+    groups = (("errors", definition.get("error_predicates")), ("empty", definition.get("empty_predicates")))
+    for name, predicates in (*groups, ("record_error", [definition.get("record_error")])):
+        for predicate in filter(None, predicates or []):
+            pattern = predicate.get("matches")
+            fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))
+            found.need(
+                fine, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,
+                "a path or pattern of this predicate does not parse", "write {path: $.error, matches: '^limit'}",
+            )  # fmt: skip
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def _paths(definition: Row, pagination: Merged) -> Iterator[tuple[str, str | None]]:
+    key = f"endpoints.{definition['endpoint_name']}.response"
+    yield f"{key}.items", definition["items_path"].removesuffix(".*")
+    yield f"{key}.total", definition["total_path"]
+    for name in ("next_token", "next_url", "has_more", "step"):
+        yield f"pagination.{name}", pagination[f"{name}_path"]
+
+
+def check_two_phase(rows: Rows, definition: Row, detail: str | None, found: Findings, *, by_id: bool) -> Row | None:
+    """SEARCH and DETAIL come as a pair; the definition of the latter."""
+    name = definition["endpoint_name"]
+    if detail is None:
+        found.need(
+            not by_id, "DETAIL_UNLINKED", ENDPOINTS, f"endpoints.{name}.detail", None,
+            "UPDATE refreshes records by id, and no DETAIL endpoint is named",
+            "name one in `detail`, or give this endpoint role: DETAIL",
+        )  # fmt: skip
+        return None
+    linked = next((row for row in rows[ENDPOINTS] if row["endpoint_name"] == detail), None)
+    known = ", ".join(row["endpoint_name"] for row in rows[ENDPOINTS])
+    found.need(
+        linked, "DETAIL_UNKNOWN", ENDPOINTS, f"endpoints.{name}.detail", detail,
+        f"no endpoint {detail!r}", f"endpoints: {known}",
+    )  # fmt: skip
+    if linked is None:
+        return None
+    found.need(
+        linked["endpoint_role_code"] == EndpointRole.DETAIL, "DETAIL_ROLE", ENDPOINTS, f"endpoints.{detail}.role",
+        linked["endpoint_role_code"], f"{detail!r} is linked as detail and has another role", "set role: DETAIL",
+    )  # fmt: skip
+    timed = linked.get("updated_at_path") or linked.get("updated_at_expr")
+    found.need(
+        timed or by_id, "UPDATED_AT_MISSING", ENDPOINTS, f"endpoints.{detail}.response.updated_at", None,
+        "the detail records do not say when they were changed", "add response.updated_at, or serve only UPDATE",
+    )  # fmt: skip
+    params = LISTS["params"].table
+    carries = [
+        row for row in rows.get(params, []) if row["std_key"] == "ids" and row["endpoint_name"] in (None, detail)
+    ]
+    in_body = "{ids" in str(linked.get("body_template") or "")
+    found.need(
+        carries or in_body, "IDS_UNSENT", params, "params", None, f"no parameter carries the ids to {detail!r}",
+        f"add {{name: ..., value: ids, for: {{endpoint: {detail}}}}} to `params`",
+    )  # fmt: skip
+    return linked
+
+
+def check_rules(rows: list[Row], fields: Iterable[str], window: Merged | None, found: Findings) -> list[RuleSpec]:
+    """The render rules: known fields, templates that name what the node has, and one for the window's range."""
+    known = set(fields)
+    specs = []
+    for row in rows:
+        spec = _rule(row)
+        _check_rule(spec, known, found)
+        specs.append(spec)
+    if window is not None and window["offset_field_name"] and window["supports_updated_since"]:
+        field = window["offset_field_name"]
+        found.need(
+            field in known, "WINDOW_FIELD_UNKNOWN", "reg_expr_field_dict", "window.field", field,
+            f"window.field {field!r} is not in `fields`", f"add {{name: {field}, type: DATETIME}} to `fields`",
+        )  # fmt: skip
+        ranges = [spec for spec in specs if spec.op == ExprOp.RANGE and spec.field == field]
+        found.need(
+            ranges, "WINDOW_RULE_MISSING", RULES, "render_rules", field,
+            f"no render rule writes RANGE over window.field {field!r}", "add one, so that the window can be asked for",
+        )  # fmt: skip
+    return sorted(specs, key=lambda spec: (spec.op, spec.field or "", spec.match or ""))
+
+
+def _rule(row: Row) -> RuleSpec:
+    params = row.get("rule_params") or ({row["param_name"]: row["template"]} if row.get("param_name") else {})
+    return RuleSpec(
+        op=row["op_code"],
+        field=row["field_code"],
+        match=row.get("match_code"),
+        template=None if row.get("param_name") else row["template"],
+        params={name: text or "" for name, text in params.items()},
+        separator="," if row.get("value_separator") is None else row["value_separator"],
+        open_end=row.get("open_end"),
+    )
+
+
+def _check_rule(spec: RuleSpec, fields: set[str], found: Findings) -> None:
+    key = f"render_rules.{spec.field or '-'}.{spec.op}"
+    needs_field = spec.op in (ExprOp.TERM, ExprOp.IN, ExprOp.RANGE, ExprOp.EXISTS)
+    found.need(
+        spec.field in fields if needs_field else spec.field is None, "RULE_FIELD", RULES, f"{key}.field", spec.field,
+        f"{spec.op} {'needs a field of `fields`' if needs_field else 'has no field'}, not {spec.field!r}",
+        f"fields: {', '.join(sorted(fields)) or 'none'}",
+    )  # fmt: skip
+    found.need(
+        (spec.template is None) != (not spec.params), "RULE_TARGET", RULES, key, spec.template,
+        "a rule writes either text (`template`) or parameters (`params`, or `param` with `template`)",
+        "keep one of them",
+    )  # fmt: skip
+    for text in (*([spec.template] if spec.template is not None else []), *spec.params.values()):
+        _check_rule_template(spec.op, text, key, found, constant=len(spec.params) > 1)
+
+
+def _check_rule_template(op: ExprOp, text: str, key: str, found: Findings, *, constant: bool) -> None:
+    """The template names what the node has; of several parameters some may be constant."""
+    try:
+        names = parse_template(text).names
+    except TemplateError as error:
+        found.add("TEMPLATE_INVALID", RULES, key, text, str(error), "names stand alone, as {from} or {value|phrase}")
+        return
+    allowed = template_names(op)
+    found.need(
+        names <= allowed, "TEMPLATE_NAME_UNKNOWN", RULES, key, text,
+        f"unknown names {', '.join(sorted(names - allowed))}", f"known here: {', '.join(sorted(allowed)) or 'none'}",
+    )  # fmt: skip
+    found.need(
+        constant or allowed <= names, "TEMPLATE_NAME_MISSING", RULES, key, text,
+        f"lacks {', '.join(sorted(allowed - names))}", "a rule that leaves it out would ask for something else",
+    )  # fmt: skip

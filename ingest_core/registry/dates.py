@@ -1,0 +1,141 @@
+"""Dates as real data writes them: a whole instant, a day, a month, a year, or nothing that can be relied on."""
+
+import re
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+_EPOCH_MS_FROM = 10_000_000_000
+"""Numbers from here on are milliseconds: as seconds they would be past the year 2286."""
+
+_HIGHEST_YEAR = 9999
+_DAY_CHARS = len("2020-01-05")
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        ("jan january", "feb february", "mar march", "apr april", "may", "jun june", "jul july", "aug august",
+         "sep sept september", "oct october", "nov november", "dec december"),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_PARTS = re.compile(r"^(\d{4})(?:[-/. ](\d{1,2}|[A-Za-z]{3,9})\.?(?:[-/. ](\d{1,2}))?)?$")
+_COMPACT = re.compile(r"^(\d{4})(\d{2})(\d{2})$")
+_ISO_TIME = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d")
+
+Parts = tuple[int, int | None, int | None]
+
+
+def partial_date(value: Any) -> str | None:
+    """`YYYY`, `YYYY-MM` or `YYYY-MM-DD`, as precise as the value says; None when it is no date."""
+    if type(value) is str and len(value) == _DAY_CHARS and value[4] == "-":  # by far the most frequent
+        return value if _iso_day(value) else None
+    parts = date_parts(value)
+    if parts is None:
+        return None
+    year, month, day = parts
+    return f"{year:04d}" + (f"-{month:02d}" if month else "") + (f"-{day:02d}" if month and day else "")
+
+
+@lru_cache(maxsize=65536)
+def _iso_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def date_parts(value: Any) -> Parts | None:
+    """Year, month and day, as far as the value says them."""
+    if isinstance(value, str):
+        return _from_text(value.strip())
+    if isinstance(value, list):
+        return _from_list(value)
+    if isinstance(value, dict):
+        return _from_fields(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _HIGHEST_YEAR:
+        return (value, None, None)
+    moment = _from_number(value)
+    return (moment.year, moment.month, moment.day) if moment else None
+
+
+def _from_text(text: str) -> Parts | None:
+    if _ISO_TIME.match(text):
+        moment = _iso(text)
+        return (moment.year, moment.month, moment.day) if moment else None
+    match = _PARTS.match(text) or _COMPACT.match(text)
+    return _checked(*match.groups()) if match else None
+
+
+def _from_list(value: list[Any]) -> Parts | None:
+    """`[[2020, 1]]` or `[2020, 1, 5]`; `[[null]]` and `[[]]` say nothing."""
+    if value and isinstance(value[0], dict):
+        return date_parts(value[0])
+    inner = value[0] if value and isinstance(value[0], list) else value
+    return _checked(*inner[:3]) if inner else None
+
+
+def _from_fields(value: dict[str, Any]) -> Parts | None:
+    """`{"date-parts": [[2020]]}`, or an element with Year, Month and Day."""
+    if "date-parts" in value:
+        return date_parts(value["date-parts"])
+    fields = {str(name).lower(): one for name, one in value.items()}
+    if "year" not in fields:
+        return date_parts(fields["#text"]) if "#text" in fields else None
+    return _checked(fields["year"], fields.get("month"), fields.get("day"))
+
+
+def _checked(year: Any, month: Any = None, day: Any = None) -> Parts | None:
+    numbers = _number(year), _number(month), _number(day)
+    if numbers[0] is None or (month is not None and numbers[1] is None) or (day is not None and numbers[2] is None):
+        return None
+    try:
+        date(numbers[0], numbers[1] or 1, numbers[2] or 1)
+    except ValueError:
+        return None
+    return (numbers[0], numbers[1], numbers[2])
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        return None
+    text = value.strip().lower()
+    return int(text) if text.isascii() and text.isdecimal() else _MONTHS.get(text)
+
+
+def parse_source_time(value: Any, time_zone: str = "UTC") -> datetime | None:
+    """The instant a provider means, in its zone where it names none; a bare date is its beginning; None if no time."""
+    if isinstance(value, str) and (moment := _iso(value.strip())):
+        return _in_utc(moment, time_zone)
+    if (moment := _from_number(value)) is not None:
+        return moment
+    parts = date_parts(value)
+    return _in_utc(datetime(parts[0], parts[1] or 1, parts[2] or 1), time_zone) if parts else None  # noqa: DTZ001
+
+
+def _iso(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _from_number(value: Any) -> datetime | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(value / 1000 if abs(value) >= _EPOCH_MS_FROM else value, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _in_utc(moment: datetime, time_zone: str) -> datetime | None:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC if time_zone == "UTC" else ZoneInfo(time_zone))
+    try:
+        return aware.astimezone(UTC)
+    except OverflowError:
+        return None

@@ -1,0 +1,244 @@
+"""How a value is taken from a record: a path, or a small tree over paths, compiled once into one function.
+
+$.title[0]                                  a path
+{path: $.DOI, as: doi}                      ... through functions
+{any: [$.a, $.b]}                           the first that is there
+{join: [$.given, $.family], with: " "}      those that are there, together
+{all: [$.source, $.id], with: /}            together, or nothing where one is missing
+{each: $.author, need: name, name: ...}     an object for each element, if it has the needed key
+{published: ..., created: ...}              an object
+{value: journal-article}                    always this
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ingest_core.model.spec import Expression
+from ingest_core.registry.paths import Getter, compile_path, path_parses
+from ingest_core.registry.values import FUNCTION_NAMES, find_function, plain, text_of
+
+_KINDS = ("path", "any", "join", "all", "collect", "each", "value")
+_EXTRAS = {
+    "path": {"as"},
+    "any": {"as"},
+    "join": {"with", "as"},
+    "all": {"with", "as"},
+    "collect": {"as"},
+    "value": set[str](),
+}
+
+
+def compile_value(expression: Expression, leaf: Callable[[Any], Any] = plain) -> Getter:
+    """A function from a record to the value; None where there is none."""
+    if isinstance(expression, str):
+        return _leaf(compile_path(expression), leaf)
+    kind = _kind(expression)
+    if kind is None:
+        return _object(expression)
+    getter = _BUILD[kind](expression, leaf)
+    functions = [find_function(name) for name in _names(expression)]
+    return _through(getter, functions) if functions else getter
+
+
+def _names(expression: dict[str, Any]) -> list[str]:
+    names = expression.get("as", [])
+    return [names] if isinstance(names, str) else names
+
+
+def _kind(expression: dict[str, Any]) -> str | None:
+    return next((kind for kind in _KINDS if kind in expression), None)
+
+
+def _leaf(get: Getter, leaf: Callable[[Any], Any]) -> Getter:
+    if leaf is _as_found:
+        return get
+    return lambda record: leaf(get(record))
+
+
+def _as_found(value: Any) -> Any:
+    return value
+
+
+def _path(expression: dict[str, Any], leaf: Callable[[Any], Any]) -> Getter:
+    return _leaf(compile_path(expression["path"]), _as_found if "as" in expression else leaf)
+
+
+def _any(expression: dict[str, Any], leaf: Callable[[Any], Any]) -> Getter:
+    getters = [compile_value(one, _as_found if "as" in expression else leaf) for one in expression["any"]]
+
+    def get(record: Any) -> Any:
+        for getter in getters:
+            value = getter(record)
+            if value not in (None, "", [], {}):
+                return value
+        return None
+
+    return get
+
+
+def _join(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
+    getters = [compile_value(one) for one in expression["join"]]
+    separator = expression.get("with", " ")
+
+    def get(record: Any) -> Any:
+        parts = [part for getter in getters if (part := getter(record)) is not None]
+        return separator.join(map(str, parts)) if parts else None
+
+    return get
+
+
+def _all(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
+    getters = [compile_value(one) for one in expression["all"]]
+    separator = expression.get("with", "/")
+
+    def get(record: Any) -> Any:
+        parts = [text_of(getter(record)) for getter in getters]
+        return None if None in parts else separator.join(map(str, parts))
+
+    return get
+
+
+def _collect(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
+    getters = [compile_value(one) for one in expression["collect"]]
+
+    def get(record: Any) -> Any:
+        found = [value for getter in getters if (value := getter(record)) is not None]
+        return list(dict.fromkeys(_flat(found))) or None
+
+    return get
+
+
+def _each(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
+    many = compile_path(expression["each"])
+    needed = expression.get("need")
+    fields = [(name, compile_value(one)) for name, one in expression.items() if name not in ("each", "need")]
+
+    def get(record: Any) -> Any:
+        found = many(record)
+        if found is None:
+            return None
+        elements = []
+        for one in _flat(found):
+            element = {name: value for name, getter in fields if (value := getter(one)) is not None}
+            if element and (needed is None or needed in element):
+                elements.append(element)
+        return elements or None
+
+    return get
+
+
+def _flat(found: Any) -> Iterator[Any]:
+    """Every element, also of lists within the list."""
+    if isinstance(found, list):
+        for one in found:
+            yield from _flat(one)
+    else:
+        yield found
+
+
+def _value(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
+    return lambda _record: expression["value"]
+
+
+def _object(expression: dict[str, Any]) -> Getter:
+    fields = [(name, compile_value(one)) for name, one in expression.items()]
+
+    def get(record: Any) -> Any:
+        return {name: value for name, getter in fields if (value := getter(record)) is not None} or None
+
+    return get
+
+
+def _through(getter: Getter, functions: list[Callable[[Any], Any]]) -> Getter:
+    if len(functions) == 1:
+        function = functions[0]
+        return lambda record: function(getter(record))
+
+    def get(record: Any) -> Any:
+        value = getter(record)
+        for function in functions:
+            value = function(value)
+        return value
+
+    return get
+
+
+_BUILD: dict[str, Callable[[dict[str, Any], Callable[[Any], Any]], Getter]] = {
+    "path": _path,
+    "any": _any,
+    "join": _join,
+    "all": _all,
+    "collect": _collect,
+    "each": _each,
+    "value": _value,
+}
+
+
+def compile_raw(expression: Expression) -> Getter:
+    """The same, but what a path finds stays as it was found."""
+    return compile_value(expression, _as_found)
+
+
+def problems_of(expression: Any, where: str) -> Iterator[str]:
+    """What is wrong with an expression, each with its place."""
+    if isinstance(expression, str):
+        if not path_parses(expression):
+            yield f"{where}: {expression!r} is not a path such as $.items[*].id"
+    elif not isinstance(expression, dict) or not expression:
+        yield f"{where}: {expression!r} is neither a path nor a mapping such as {{path: $.DOI, as: doi}}"
+    else:
+        yield from _tree_problems(expression, where)
+
+
+def _tree_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
+    kind = _kind(expression)
+    if kind is None or kind == "each":
+        yield from _object_problems(expression, where)
+        return
+    for name in expression.keys() - {kind} - _EXTRAS[kind]:
+        yield f"{where}.{name}: not a key of a `{kind}` expression"
+    yield from _function_problems(expression, where)
+    if kind == "path":
+        yield from problems_of(expression["path"], where)
+    elif kind != "value":
+        parts = expression[kind]
+        if not isinstance(parts, list) or not parts:
+            yield f"{where}.{kind}: expected a list of paths, got {parts!r}"
+            return
+        for number, part in enumerate(parts):
+            yield from problems_of(part, f"{where}.{kind}.{number}")
+
+
+def _object_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
+    if "each" in expression:
+        yield from problems_of(expression["each"], f"{where}.each")
+        if "need" in expression and expression["need"] not in expression:
+            yield f"{where}.need: {expression['need']!r} is not one of its keys"
+    for name, part in expression.items():
+        if name not in ("each", "need"):
+            yield from problems_of(part, f"{where}.{name}")
+
+
+def _function_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
+    for name in _names(expression):
+        try:
+            find_function(name)
+        except KeyError:
+            yield f"{where}.as: unknown function {name!r}; known: {', '.join(FUNCTION_NAMES)}"
+        except re.error as error:
+            yield f"{where}.as: {name!r}: {error}"
+
+
+def paths_in(expression: Any) -> Iterator[str]:
+    """Every path an expression names."""
+    if isinstance(expression, str):
+        if expression.startswith("$"):
+            yield expression
+    elif isinstance(expression, dict):
+        for name, part in expression.items():
+            if name not in ("as", "with", "value", "need"):
+                yield from paths_in(part)
+    elif isinstance(expression, list):
+        for part in expression:
+            yield from paths_in(part)

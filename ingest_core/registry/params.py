@@ -1,0 +1,107 @@
+"""Request parameters: which value goes where, and whether every value that must be sent is."""
+
+from typing import Any
+
+from ingest_core.model.codes import HttpMethod, PaginationType, ParamLocation
+from ingest_core.model.spec import PaginationSpec, ParamSpec
+from ingest_core.model.template import FUNCTIONS, TemplateError, parse_template
+from ingest_core.registry.problems import Findings
+from ingest_core.registry.rows import Row
+
+TABLE = "reg_prov_api_param_map"
+
+KNOWN_VALUES = {
+    "page_size": "how many records to ask for",
+    "page_token": "the token of the page, TOKEN paging",
+    "page_offset": "how many records to skip, OFFSET paging",
+    "page_number": "the number of the page, PAGE paging",
+    "query": "the query as text",
+    "ids": "the ids of a detail request",
+    "contact": "the operator's e-mail address (PATRA_CONTACT)",
+}
+"""What a request parameter may be given."""
+
+RULE = "rule"
+"""The value of a parameter that render rules write; `params` then only says where it goes."""
+
+_PLACE_OF = {
+    PaginationType.TOKEN: "page_token",
+    PaginationType.OFFSET: "page_offset",
+    PaginationType.PAGE: "page_number",
+}
+
+
+def param_specs(rows: list[Row]) -> list[ParamSpec]:
+    """The parameters, in order of their names."""
+    params = [
+        ParamSpec(
+            name=row["param_name"],
+            location=row["location_code"],
+            value=row["std_key"],
+            default=row.get("default_value"),
+            functions=row.get("functions") or [],
+            required=bool(row.get("is_required")),
+        )
+        for row in rows
+    ]
+    return sorted(params, key=lambda param: param.name)
+
+
+def check_params(params: list[ParamSpec], definition: Row, pagination: PaginationSpec | None, found: Findings) -> None:
+    """Known values, real functions, places that fit the method and the path, and the page's place among them."""
+    for param in params:
+        _check_one(param, definition, found)
+    sent = {param.value for param in params}
+    if pagination is not None and pagination.type in _PLACE_OF:
+        value = _PLACE_OF[pagination.type]
+        found.need(
+            value in sent, "PAGE_PLACE_UNSENT", TABLE, "params", sorted(sent),
+            f"pagination {pagination.type} moves by {value!r}, and no parameter carries it",
+            f"add {{name: ..., value: {value}}} to `params`",
+        )  # fmt: skip
+    _check_path(params, definition, found)
+
+
+def _check_one(param: ParamSpec, definition: Row, found: Findings) -> None:
+    key = f"params.{param.name}"
+    found.need(
+        param.value in KNOWN_VALUES or param.value == RULE, "PARAM_VALUE_UNKNOWN", TABLE, f"{key}.value", param.value,
+        f"unknown value {param.value!r}", f"known: {', '.join(KNOWN_VALUES)}, and {RULE} for what render rules write",
+    )  # fmt: skip
+    for name in param.functions:
+        found.need(
+            name in FUNCTIONS, "FUNCTION_UNKNOWN", TABLE, f"{key}.as", name,
+            f"unknown function {name!r}", f"known: {', '.join(FUNCTIONS)}",
+        )  # fmt: skip
+    in_body_of_get = param.location == ParamLocation.BODY and definition["http_method_code"] == HttpMethod.GET
+    found.need(
+        not in_body_of_get, "GET_WITH_BODY", TABLE, f"{key}.location", param.location.value,
+        "a GET request has no body", "set the endpoint's method to POST, or the location to QUERY",
+    )  # fmt: skip
+
+
+def _check_path(params: list[ParamSpec], definition: Row, found: Findings) -> None:
+    table, key, path = (
+        "reg_prov_endpoint_def",
+        f"endpoints.{definition['endpoint_name']}.path",
+        definition["path_template"],
+    )
+    names = template_names(path, table, key, found)
+    placed = {param.name for param in params if param.location == ParamLocation.PATH}
+    for name in sorted(names - placed):
+        found.add("PATH_UNFILLED", table, key, path, f"nothing fills {{{name}}}",
+            f"add {{name: {name}, location: PATH, value: ...}} to `params`",
+        )  # fmt: skip
+    for name in sorted(placed - names):
+        found.add("PATH_PARAM_UNUSED", TABLE, f"params.{name}.location", "PATH",
+            f"the path {path!r} has no {{{name}}}", "name it in the path, or give it another location",
+        )  # fmt: skip
+
+
+def template_names(text: Any, table: str, key: str, found: Findings) -> frozenset[str]:
+    """The names in a template; none, and a problem, where it does not parse."""
+    try:
+        return parse_template(text).names
+    except TemplateError as error:
+        found.add("TEMPLATE_INVALID", table, key, text, str(error), "names stand alone, as {query} or {query|url}")
+        return frozenset()

@@ -1,0 +1,30 @@
+"""The JSON Schema of the source file, written from its models: editors complete and check by it."""
+
+import json
+from typing import Any
+
+from ingest_core.registry.source_file import SourceFile
+
+_BLOCKS_OR_ONE = ("http", "credential", "pagination", "window", "retry", "rate_limit", "batching")
+
+
+def source_schema() -> dict[str, Any]:
+    """The schema; a lone block may stand for a list of one."""
+    schema = SourceFile.model_json_schema(by_alias=True)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Patra source file"
+    for name in _BLOCKS_OR_ONE:
+        many = schema["properties"][name]
+        schema["properties"][name] = {"anyOf": [many["items"], {"type": "array", "items": many["items"]}]}
+    response = schema["$defs"]["Response"]["properties"]
+    for name in ("errors", "empty"):
+        predicate = {"$ref": "#/$defs/Predicate"}
+        response[name] = {"anyOf": [predicate, {"type": "array", "items": predicate}, {"type": "null"}]}
+    functions = schema["$defs"]["Param"]["properties"]["as"]
+    schema["$defs"]["Param"]["properties"]["as"] = {"anyOf": [{"type": "string"}, *functions["anyOf"]]}
+    return schema
+
+
+def schema_text() -> str:
+    """The schema as the file beside the sources holds it."""
+    return json.dumps(source_schema(), indent=2, sort_keys=True) + "\n"

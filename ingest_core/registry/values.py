@@ -1,0 +1,147 @@
+"""What a mapping may do to a value it found: white-listed functions, by name."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ingest_core.registry.dates import partial_date
+
+Function = Callable[[Any], Any]
+
+TEXT_KEY = "#text"
+"""Where an XML element that has attributes or children keeps its text."""
+
+_DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
+_ORCID = re.compile(r"(\d{4})-?(\d{4})-?(\d{4})-?(\d{3}[\dXx])\s*/?\s*$")
+_SPACE = re.compile(r"\s+")
+
+
+def text_of(value: Any) -> str | None:
+    """A scalar as trimmed text; None for nothing, and for what is no scalar."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return str(value)
+    return _element_text(value) if isinstance(value, dict) else None
+
+
+def _element_text(value: dict[str, Any]) -> str | None:
+    """An XML element's text, or that of the one element it is wrapped around."""
+    if TEXT_KEY in value:
+        return text_of(value[TEXT_KEY])
+    children = [child for name, child in value.items() if not name.startswith("@")]
+    return text_of(children[0]) if len(children) == 1 else None
+
+
+def plain(value: Any) -> Any:
+    """What a path found, as the common record holds it: texts, or flat lists of them; None where there is nothing."""
+    if type(value) is str:
+        return value.strip() or None
+    if not isinstance(value, list):
+        return text_of(value)
+    texts: list[str] = []
+    for one in value:
+        found = plain(one) if isinstance(one, list) else text_of(one)
+        if found is not None:
+            texts += found if isinstance(found, list) else [found]
+    return texts or None
+
+
+def _each(function: Callable[[str], Any]) -> Function:
+    """The function on a text, or on each of a list's."""
+
+    def apply(value: Any) -> Any:
+        found = plain(value)
+        if isinstance(found, list):
+            return [one for text in found if (one := function(text)) not in (None, "")] or None
+        return None if found is None else function(found)
+
+    return apply
+
+
+def _doi(text: str) -> str | None:
+    return _DOI_PREFIX.sub("", text).strip().lower() or None
+
+
+def _orcid(text: str) -> str | None:
+    match = _ORCID.search(text)
+    return "-".join(match.groups()).upper() if match else None
+
+
+def _unique(value: Any) -> Any:
+    found = plain(value)
+    return list(dict.fromkeys(found)) if isinstance(found, list) else found
+
+
+def _first(value: Any) -> Any:
+    found = plain(value)
+    return found[0] if isinstance(found, list) else found
+
+
+def _list(value: Any) -> Any:
+    found = plain(value)
+    return found if found is None or isinstance(found, list) else [found]
+
+
+def _words(value: Any) -> str | None:
+    """The text an inverted index (word -> positions) was made from."""
+    if not isinstance(value, dict):
+        return None
+    places = [(at, word) for word, positions in value.items() if isinstance(positions, list) for at in positions]
+    return " ".join(word for _, word in sorted(places, key=lambda place: place[0])) or None
+
+
+def _joined(separator: str) -> Function:
+    def apply(value: Any) -> Any:
+        found = plain(value)
+        return separator.join(found) if isinstance(found, list) else found
+
+    return apply
+
+
+def _split(separator: str) -> Function:
+    def apply(value: Any) -> Any:
+        found = plain(value)
+        if not isinstance(found, str):
+            return found
+        return [part for piece in found.split(separator) if (part := piece.strip())] or None
+
+    return apply
+
+
+def _match(pattern: str) -> Function:
+    expression = re.compile(pattern)
+
+    def find(text: str) -> str | None:
+        match = expression.search(text)
+        return (match.group(1) if expression.groups else match.group()) if match else None
+
+    return _each(find)
+
+
+_PLAIN: dict[str, Function] = {
+    "text": plain,
+    "lower": _each(str.lower),
+    "upper": _each(str.upper),
+    "squash": _each(lambda text: _SPACE.sub(" ", text)),
+    "doi": _each(_doi),
+    "orcid": _each(_orcid),
+    "date": partial_date,
+    "first": _first,
+    "unique": _unique,
+    "list": _list,
+    "words": _words,
+}
+_WITH_ARGUMENT: dict[str, Callable[[str], Function]] = {"split": _split, "join": _joined, "match": _match}
+
+FUNCTION_NAMES = (*_PLAIN, *(f"{name}:..." for name in _WITH_ARGUMENT))
+
+
+@lru_cache(maxsize=256)
+def find_function(text: str) -> Function:
+    """The function of that name, such as `doi` or `split:;`; KeyError or re.error where there is none."""
+    name, colon, argument = text.partition(":")
+    return _WITH_ARGUMENT[name](argument) if colon else _PLAIN[name]

@@ -1,0 +1,34 @@
+"""Secrets by reference: `env:NAME` from the environment, other kinds from readers that are plugged in."""
+
+import os
+from collections.abc import Callable, Mapping
+
+from ingest_core.execution.ports import CredentialMissing
+
+SecretReader = Callable[[str], str | None]
+
+
+class Secrets:
+    """Resolves references when a request is sent, never earlier."""
+
+    def __init__(self, readers: Mapping[str, SecretReader] | None = None) -> None:
+        self._readers: dict[str, SecretReader] = {"env": os.environ.get, **(readers or {})}
+
+    def read(self, reference: str) -> str:
+        """The secret; CredentialMissing says which one is not there."""
+        secret = self.find(reference)
+        if not secret:
+            kind, _, name = reference.partition(":")
+            place = f"set the environment variable {name}" if kind == "env" else f"create the {kind} block {name!r}"
+            raise CredentialMissing(f"the credential {reference!r} is not there: {place}")
+        return secret
+
+    def find(self, reference: str | None) -> str | None:
+        """The secret, or none."""
+        if not reference:
+            return None
+        kind, _, name = reference.partition(":")
+        reader = self._readers.get(kind)
+        if reader is None:
+            raise CredentialMissing(f"nothing here reads credentials of kind {kind!r} ({reference!r})")
+        return reader(name) or None

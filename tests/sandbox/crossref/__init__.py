@@ -1,0 +1,1 @@
+"""The records expected of the sandbox's Crossref."""

@@ -1,0 +1,79 @@
+"""One request to the sandbox's DOAJ, and what is read from it."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from deployments.sandbox.remote import Sandbox
+
+Article = dict[str, Any]
+Page = dict[str, Any]
+MOST_RECORDS = 1000
+
+
+def fetch(url: str, **parameters: object) -> httpx.Response:
+    """Ask this address."""
+    asked = {name: str(value) for name, value in parameters.items()} or None
+    # Without verify=False each call would load the certificates that plain http does not need.
+    return httpx.get(url, params=asked, timeout=10, trust_env=False, verify=False)
+
+
+def ask(sandbox: Sandbox, query: str, **parameters: object) -> httpx.Response:
+    """Search articles; the query is a part of the path."""
+    return fetch(f"{sandbox.url('doaj')}/api/search/articles/{quote(query, safe='')}", **parameters)
+
+
+def page(response: httpx.Response) -> Page:
+    """A page that must be fine."""
+    assert response.status_code == 200, response.text
+    found: Page = response.json()
+    return found
+
+
+def window(first: str, last: str) -> str:
+    """The query of an update window, both ends inclusive."""
+    return f"last_updated:[{first} TO {last}]"
+
+
+def ids(articles: Iterable[Article]) -> list[str]:
+    """The articles' ids."""
+    return [article["id"] for article in articles]
+
+
+def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
+    """The articles that are really there."""
+    return {row["id"] for row in sandbox.truth("doaj", from_=from_, to=to)}
+
+
+def follow(sandbox: Sandbox, query: str, size: int) -> tuple[dict[str, Article], set[int]]:
+    """The articles along `next`, and every total that was told on the way."""
+    found: dict[str, Article] = {}
+    totals: set[int] = set()
+    reply = page(ask(sandbox, query, pageSize=size))
+    for _ in range(200):
+        totals.add(reply["total"])
+        found |= {article["id"]: article for article in reply["results"]}
+        if "next" not in reply:
+            return found, totals
+        reply = page(fetch(reply["next"]))
+    raise AssertionError("the pages do not end")
+
+
+def careful(sandbox: Sandbox, query: str, size: int = 100) -> dict[str, Article]:
+    """The way that loses nothing: read a window again until it stood still from its first page to its last."""
+    for _ in range(10):
+        found, totals = follow(sandbox, query, size)
+        if totals == {len(found)}:
+            return found
+    raise AssertionError("the window does not stand still")
+
+
+def updated_at(article: Article) -> datetime | None:
+    """The update time, if the article has one that is a time."""
+    try:
+        return datetime.fromisoformat(article.get("last_updated") or "")
+    except ValueError:
+        return None

@@ -57,6 +57,8 @@ class App:
     executor: Executor
     cursors: CursorStore
     readside: SqlReadside
+    upstream: HttpUpstream
+    gate: SqlRateGate
 
 
 @contextmanager
@@ -83,10 +85,8 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
     registry = SqlRegistryStore(database)
     queue = SqlTaskQueue(database)
     cursors = SqlCursorStore(database)
-    stop = Event()
-    runner = TaskRunner(
-        queue, SqlRunLedger(database), cursors, SqlRateGate(database), upstream, database, stop, settings.contact
-    )
+    stop, gate = Event(), SqlRateGate(database)
+    runner = TaskRunner(queue, SqlRunLedger(database), cursors, gate, upstream, database, stop, settings.contact)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     return App(
         settings=settings,
@@ -96,6 +96,8 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         readside=SqlReadside(database),
+        upstream=upstream,
+        gate=gate,
     )
 
 
@@ -154,14 +156,20 @@ def check_source(text: str, name: str, database: Database) -> Rows:
 
 
 def check_rows(rows: Rows, now: datetime) -> Rows:
-    """The rows, if they compile for every operation they serve."""
+    """The rows, if they compile for every operation they serve, now and whenever other rows come into force."""
     source, hooks = code_of(rows), installed_hooks()
-    for endpoint in rows["reg_prov_endpoint_def"]:
-        for operation in endpoint["operations"]:
-            compile_source(
-                rows, CompileRequest(source, endpoint["endpoint_name"], Operation(operation), signing_hooks=hooks), now
-            )
+    for moment in sorted({now, *_turning_points(rows, now)}):
+        for endpoint in rows["reg_prov_endpoint_def"]:
+            for operation in endpoint["operations"]:
+                asked = CompileRequest(source, endpoint["endpoint_name"], Operation(operation), signing_hooks=hooks)
+                compile_source(rows, asked, moment)
     return rows
+
+
+def _turning_points(rows: Rows, now: datetime) -> set[datetime]:
+    """The moments after now at which a row begins or ends."""
+    dates = {row.get(name) for table in rows.values() for row in table for name in ("effective_from", "effective_to")}
+    return {date for date in dates if date is not None and date > now}
 
 
 @contextmanager

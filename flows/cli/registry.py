@@ -1,17 +1,29 @@
 """`patra db` and `patra registry`: the schema and the sources."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table
-from ingest_core.bootstrap import App, check_source, open_app, upgrade_database
-from ingest_core.model.errors import BadInput
-from ingest_core.registry.rows import Rows
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.wiring import open_app
+from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrade_database
+from ingest_core.model.errors import BadInput, ExitCode, PatraError
+from ingest_core.model.instant import format_instant
+from ingest_core.registry.difference import describe_changes
+from ingest_core.registry.export import document_of, export_source
+from ingest_core.registry.problems import SpecInvalid
+from ingest_core.registry.read import read_source
+from ingest_core.registry.rows import Rows, rows_of
+from ingest_core.shipped import shipped_sources
 
 db_app = typer.Typer(help="The database's schema.", no_args_is_help=True)
 registry_app = typer.Typer(help="The sources, as configuration.", no_args_is_help=True)
+
+Files = Annotated[list[Path] | None, typer.Argument(help="Source files (YAML).", show_default=False)]
+CodeArgument = Annotated[str, typer.Argument(help="The source's code.", show_default=False)]
+Shipped = Annotated[bool, typer.Option("--shipped", help="The sources that come with the product.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -22,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 @db_app.command("upgrade", epilog="Example: PATRA_DATABASE_URL=postgresql://localhost/patra patra db upgrade")
 def db_upgrade(*, as_json: AsJson = False) -> None:
-    """Bring the database to this version's schema; a new one gets the shipped sources."""
+    """Bring the database to this version's schema, and add the shipped sources it does not have."""
     result = upgrade_database()
     if as_json:
         print_json(result)
@@ -35,58 +47,104 @@ def db_upgrade(*, as_json: AsJson = False) -> None:
         console.print(f"sources applied: {', '.join(result['sources_applied'])}")
 
 
+@registry_app.command("diff", epilog="Example: patra registry diff my-source.yaml")
+def registry_diff(files: Files = None, *, shipped: Shipped = False, as_json: AsJson = False) -> None:
+    """Show what applying source files would change; nothing is written."""
+    with open_app() as app:
+        changes = app.registry.changes(_checked(_texts(files, shipped=shipped), app))
+    if as_json:
+        print_json({"changes": changes})
+    else:
+        _show_changes(changes)
+
+
 @registry_app.command("apply", epilog="Example: patra registry apply my-source.yaml --yes")
 def registry_apply(
-    files: Annotated[list[Path], typer.Argument(help="Source files (YAML).", show_default=False)],
+    files: Files = None,
     *,
+    shipped: Shipped = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check source files and write them to the Registry, all of them or none."""
-    texts = {str(file): _read(file) for file in files}
+    """Check source files and write them to the Registry, all of them or none; what changes is shown first."""
     with open_app() as app:
-        sources = [check_source(text, name, app.database) for name, text in texts.items()]
-        _refuse_same_source_twice(sources)
-        changes = _apply(app, sources, ask=not (yes or as_json) and on_terminal())
+        sources = _checked(_texts(files, shipped=shipped), app)
+        if not as_json:
+            pending = app.registry.changes(sources)
+            _show_changes(pending)
+            if pending and not yes and on_terminal() and not typer.confirm("Apply?"):
+                raise typer.Abort
+        changes = app.registry.apply(sources)
     if as_json:
         print_json({"changes": changes})
-    elif not changes:
-        console.print("nothing changed")
-    else:
+    elif changes:
         console.print(f"{len(changes)} rows changed")
 
 
-def _read(file: Path) -> str:
+@registry_app.command("validate", epilog="Example: patra registry validate my-source.yaml")
+def registry_validate(files: Files = None, *, shipped: Shipped = False, as_json: AsJson = False) -> None:
+    """Check source files without a database: each is read and compiled for every operation it serves."""
+    results = [_validate(name, text) for name, text in _texts(files, shipped=shipped).items()]
+    if as_json:
+        print_json({"files": results})
+    else:
+        for result in results:
+            _show_validation(result)
+    if not all(result["ok"] for result in results):
+        raise typer.Exit(ExitCode.BAD_INPUT)
+
+
+def _validate(name: str, text: str) -> dict[str, Any]:
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput("FILE_UNREADABLE", f"cannot be read: {reason}", where=str(file)) from error
+        rows = check_rows(rows_of(read_source(text, name)), datetime.now(UTC))
+    except PatraError as error:
+        problems = [one.json() for one in error.problems] if isinstance(error, SpecInvalid) else []
+        body = {"code": error.code, "message": error.message, "where": error.where, "remedy": error.remedy}
+        return {"file": name, "source": None, "ok": False, "error": body, "problems": problems}
+    return {"file": name, "source": code_of(rows), "ok": True, "error": None, "problems": []}
 
 
-def _refuse_same_source_twice(sources: list[Rows]) -> None:
-    codes = [rows["reg_provenance"][0]["provenance_code"] for rows in sources]
-    for code in codes:
-        if codes.count(code) > 1:
-            raise BadInput("SOURCE_TWICE", f"source {code!r} is in two of the files", where="registry apply")
+def _show_validation(result: dict[str, Any]) -> None:
+    if result["ok"]:
+        console.print(f"{result['file']}: source {result['source']!r} is fine", markup=False)
+        return
+    error = result["error"]
+    place = f"{error['where']}: " if error["where"] and error["where"] != result["file"] else ""
+    errors.print(f"{result['file']}: {place}{error['message']}", style="red", markup=False)
 
 
-def _apply(app: App, sources: list[Rows], *, ask: bool) -> list[dict[str, Any]]:
-    if ask:
-        pending = app.registry.changes(sources)
-        print_table("changes", ("change", "table", "row"), ((c["change"], c["table"], c["row"]) for c in pending))
-        if pending and not typer.confirm("Apply?"):
-            raise typer.Abort
-    return app.registry.apply(sources)
+@registry_app.command("export", epilog="Example: patra registry export crossref --output crossref.yaml")
+def registry_export(
+    code: CodeArgument,
+    output: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Write a registered source as a file that applies to the same."""
+    with open_app() as app:
+        rows = app.registry.rows(code)
+    if output is not None:
+        _write(output, export_source(rows))
+    if as_json:
+        print_json({"code": code, "document": document_of(rows), "output": str(output) if output else None})
+    elif output is None:
+        typer.echo(export_source(rows), nl=False)
+    else:
+        console.print(f"written: {output}", markup=False)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput("FILE_UNWRITABLE", f"cannot be written: {error.strerror}", where=str(file)) from error
 
 
 @registry_app.command("show", epilog="Example: patra registry show crossref")
-def registry_show(
-    code: Annotated[str, typer.Argument(help="The source's code.", show_default=False)], *, as_json: AsJson = False
-) -> None:
+def registry_show(code: CodeArgument, *, as_json: AsJson = False) -> None:
     """Show a source as it is in force."""
     with open_app() as app:
-        rows = app.registry.rows(code)
+        rows = {name: entries for name, entries in app.registry.rows(code).items() if name.startswith("reg_")}
     if as_json:
         print_json({"code": code, "tables": rows})
         return
@@ -94,6 +152,26 @@ def registry_show(
         for entry in rows[table]:
             shown = ((name, value) for name, value in entry.items() if name != "provenance_code" and value is not None)
             print_facts(table, shown)
+
+
+@registry_app.command("history", epilog="Example: patra registry history crossref")
+def registry_history(code: CodeArgument, *, as_json: AsJson = False) -> None:
+    """Show every row a source ever had: when it came, and when another took its place."""
+    with open_app() as app:
+        entries = app.registry.history(code)
+    if as_json:
+        print_json([{**entry, **_instants(entry)} for entry in entries])
+        return
+    rows = (
+        (shown_instant(times["opened_at"]), shown_instant(times["closed_at"]), entry["table"], entry["row"])
+        for entry in entries
+        for times in (_instants(entry),)
+    )
+    print_table("history", ("opened", "closed", "table", "row"), rows)
+
+
+def _instants(entry: dict[str, Any]) -> dict[str, str | None]:
+    return {name: format_instant(entry[name]) if entry[name] else None for name in ("opened_at", "closed_at")}
 
 
 @registry_app.command("list", epilog="Example: patra registry list --json")
@@ -110,3 +188,39 @@ def registry_list(*, as_json: AsJson = False) -> None:
         for endpoint in source["endpoints"]
     )
     print_table("sources", ("code", "name", "endpoint", "operations"), rows)
+
+
+def read_file(file: Path) -> str:
+    """A file's text; BadInput when it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput("FILE_UNREADABLE", f"cannot be read: {reason}", where=str(file)) from error
+
+
+def _texts(files: list[Path] | None, *, shipped: bool) -> dict[str, str]:
+    """The files named, and the shipped ones where they are wanted."""
+    texts = dict(shipped_sources()) if shipped else {}
+    texts |= {str(file): read_file(file) for file in files or []}
+    if not texts:
+        raise BadInput("USAGE", "no source file named", where="patra registry", remedy="name a FILE, or use --shipped")
+    return texts
+
+
+def _checked(texts: dict[str, str], app: App) -> list[Rows]:
+    """Every file's rows, if all of them compile and no source is in two."""
+    sources = [check_source(text, name, app.database) for name, text in texts.items()]
+    codes = [code_of(rows) for rows in sources]
+    for code in codes:
+        if codes.count(code) > 1:
+            raise BadInput("SOURCE_TWICE", f"source {code!r} is in two of the files", where="registry apply")
+    return sources
+
+
+def _show_changes(changes: list[dict[str, Any]]) -> None:
+    if not changes:
+        console.print("nothing changes")
+    for line in describe_changes(changes):
+        style = {"+": "green", "-": "red"}.get(line[0], "yellow")
+        console.print(line, style=style, markup=False)

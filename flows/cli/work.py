@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.cli.source import read_assignments
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
 from ingest_core.execution.execute import ExecuteReport
@@ -45,6 +46,13 @@ def plan(
     operation: Annotated[Operation, typer.Option(case_sensitive=False)] = Operation.HARVEST,
     window_from: Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")] = None,
     window_to: Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")] = None,
+    query: Annotated[
+        str | None, typer.Option(help='Only records that match, such as title:"heart failure" AND NOT type:review.')
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting for this plan only, such as pagination.page_size=200."),
+    ] = None,
     now: Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")] = None,
     trigger_key: Annotated[
         str | None, typer.Option(help="The trigger's identity: the same key again plans nothing new.")
@@ -60,6 +68,8 @@ def plan(
         endpoint=endpoint,
         user_from=parse_instant(window_from, "--from") if window_from else None,
         user_to=parse_instant(window_to, "--to") if window_to else None,
+        query=query,
+        overrides=read_assignments(overrides),
     )
     moment = parse_instant(now, "--now") if now else None
     trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")

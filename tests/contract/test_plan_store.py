@@ -25,6 +25,7 @@ from tests.support.stores import (
     PARTITION,
     SPEC,
     Stores,
+    as_compiled,
     at,
     begin,
     claim,
@@ -251,7 +252,7 @@ def plan_without_bounds(stores: Stores, hour: int) -> PlanReport:
     """A harvest as a schedule fires it, when everything up to that hour is safe."""
     wanted, fired = request(None, None), trigger()
     instance_id = stores.plans.record_trigger(fired, wanted, PARTITION)
-    return stores.planner.derive(wanted, fired, instance_id, SPEC, at(hour) + SPEC.window.lag)
+    return stores.planner.derive(wanted, fired, instance_id, as_compiled(SPEC), at(hour) + SPEC.time.lag)
 
 
 def test_what_is_settled_is_remembered_up_to_the_first_hole(stores: Stores) -> None:

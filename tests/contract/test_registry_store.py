@@ -5,57 +5,80 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from ingest_core.model.codes import DICTIONARY
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.registry.rows import Rows
 from ingest_core.store import database as database_module
 from ingest_core.store.tables import SOURCE_TABLES
+from tests.support.rich_source import RICH
 from tests.support.stores import (
     SOURCE,
     Stores,
     contents,
     crash_at_every_step,
     rows,
-    source_block,
     source_rows,
     while_uncommitted,
 )
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 
-RICH: dict[str, Any] = {
-    "source": source_block(description="Bücher 書 📚\nin two lines", docs_url="https://docs.example/?a=b&c=%20"),
-    "http": {
-        "base_url": "https://books.example",
-        "headers": {"Accept": "application/json", "X-Empty": ""},
-        "query": {"mailto": "x"},
-        "connect_timeout": "PT0.5S",
-        "allow_plain_http": True,
-    },
-    "retry": {"multiplier": 1.1, "jitter": 0.1, "statuses": [503, 429]},
-    "rate_limit": [
-        {"requests_per_second": 1 / 3, "burst": 2},
-        {"requests_per_second": 0.1, "for": {"operation": "HARVEST"}, "effective_from": "2026-01-01T00:00:00.000001Z"},
-        {"requests_per_second": 3, "for": {"endpoint": "list"}, "effective_to": "2027-01-01T01:00:00+02:00"},
-    ],
-    "batching": {"id_batch_size": 50},
-    "credential": {"auth": "API_KEY", "ref": "env:BOOKS_KEY"},
-    "capabilities": [{"field": "changed_at", "ops": ["RANGE"]}],
-}
-
-
 def as_sets(given: Rows) -> dict[str, list[Any]]:
-    """Rows without an order, with their types."""
+    """A source's rows without an order, with their types."""
     return {
-        name: sorted(repr(sorted(row.items())) for row in table_rows)
+        name: sorted(repr(_in_order(row)) for row in table_rows)
         for name, table_rows in given.items()
-        if table_rows
+        if table_rows and name in SOURCE_TABLES
     }
+
+
+def _in_order(value: Any) -> Any:
+    """The value with every object's keys sorted: PostgreSQL keeps JSON's keys in an order of its own."""
+    if isinstance(value, dict):
+        return {name: _in_order(value[name]) for name in sorted(value)}
+    return [_in_order(one) for one in value] if isinstance(value, list) else value
+
+
+def test_the_rich_source_has_a_value_in_every_column() -> None:
+    given = source_rows(**RICH)
+    said = {(name, column) for name, table in given.items() for row in table for column in row if row[column] is not None}
+    bookkeeping = {"id", "closed_at", "record_remarks", "version", "created_at", "updated_at"}
+    wanted = {(name, column.name) for name, table in SOURCE_TABLES.items() for column in table.columns}
+    scopes = {"endpoint_name", "effective_from", "effective_to"}  # each is said by one table, and all have the same
+    assert {pair for pair in wanted - said if pair[1] not in bookkeeping | scopes} == set()
+    assert {("reg_prov_rate_limit_cfg", scope) for scope in scopes} <= said
 
 
 def test_rows_read_back_are_the_rows_written(registered: Stores) -> None:
     written = source_rows(**RICH)
     registered.registry.apply([written])
     assert as_sets(registered.registry.rows(SOURCE)) == as_sets(written)
+
+
+def test_a_row_that_says_little_keeps_what_it_leaves_out_unsaid(registered: Stores) -> None:
+    registered.registry.apply([source_rows(rate_limit={"burst": 2}, retry={})])
+    (rate,), (retry,) = (registered.registry.rows(SOURCE)[f"reg_prov_{name}_cfg"] for name in ("rate_limit", "retry"))
+    scope = {"provenance_code": SOURCE, "operation_code": "ALL"}
+    assert {name: value for name, value in rate.items() if value is not None} == {**scope, "burst_capacity": 2}
+    assert {name: value for name, value in retry.items() if value is not None} == scope
+
+
+def test_the_dictionary_comes_along_with_a_sources_rows(registered: Stores) -> None:
+    codes = {(row["type_code"], row["item_code"]) for row in registered.registry.rows(SOURCE)["sys_dict_item"]}
+    assert codes == {(name, item.value) for name, items in DICTIONARY.items() for item in items}
+
+
+def test_a_sources_history_names_every_row_with_its_times(registered: Stores) -> None:
+    registered.registry.apply([source_rows(rate_limit={"requests_per_second": 2})])
+    history = registered.registry.history(SOURCE)
+    old, new = (entry for entry in history if entry["table"] == RATES.name)
+    assert (old["row"]["refill_rate_per_sec"], new["row"]["refill_rate_per_sec"]) == (5, 2)
+    assert old["opened_at"] < old["closed_at"] == new["opened_at"]
+    assert new["closed_at"] is None
+    assert [entry["opened_at"] for entry in history] == sorted(entry["opened_at"] for entry in history)
+    assert all(value is not None for entry in history for value in entry["row"].values())
+    with pytest.raises(BadInput, match="'Books'"):
+        registered.registry.history("Books")
 
 
 def test_applying_twice_changes_nothing(registered: Stores) -> None:
@@ -115,9 +138,9 @@ def test_several_sources_are_applied_all_or_none(registered: Stores) -> None:
 def test_a_source_the_database_refuses_takes_none_with_it(registered: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "_CONFLICT_WAIT_SECONDS", 0)
     broken = source_rows("tapes")
-    broken["reg_prov_rate_limit_cfg"][0]["refill_rate_per_sec"] = None
+    broken["reg_prov_api_param_map"][0]["std_key"] = None
     before = contents(registered.database, "reg_")
-    with pytest.raises(PatraError, match="refill_rate_per_sec"):
+    with pytest.raises(PatraError, match="std_key"):
         registered.registry.apply([source_rows("discs"), broken])
     assert contents(registered.database, "reg_") == before
 

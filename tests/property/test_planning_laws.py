@@ -198,6 +198,6 @@ class TestSlices:
 
 @given(recent_instants())
 def test_an_audit_trail_spells_its_instants_the_one_way(now: datetime) -> None:
-    decision = resolve_harvest(requests_without_bounds(), None, crossref_spec().window, now)
+    decision = resolve_harvest(requests_without_bounds(), None, crossref_spec().time, now)
 
     assert decision.audit[0]["value"] == format_instant(now)

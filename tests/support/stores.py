@@ -20,7 +20,7 @@ from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.work import Checkpoint, FlowRun, Partition, Task, harvest_namespace
 from ingest_core.planning.plan import Planner, PlanReport
 from ingest_core.planning.request import PlanRequest, Trigger
-from ingest_core.registry.compile import compile_spec
+from ingest_core.registry.compile import Compiled, compile_spec
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
 from ingest_core.store.cursor_store import SqlCursorStore
@@ -124,6 +124,11 @@ def compiled(code: str = SOURCE, **blocks: Any) -> SpecSnapshot:
     return compile_spec(source_rows(code, **blocks), code, "list", Operation.HARVEST, MIDNIGHT)
 
 
+def as_compiled(spec: SpecSnapshot) -> Compiled:
+    """The snapshot as the planner takes it, with nothing to say about how it came about."""
+    return Compiled(spec, settings=[], warnings=[], degradations=[])
+
+
 SPEC = compiled()
 NAMESPACE = harvest_namespace(SPEC)
 
@@ -144,7 +149,7 @@ def derivation(
     """Planning up to its last step, and that step still to be done: one transaction."""
     wanted, fired = request(start, end, spec.provenance_code), trigger(key)
     instance_id = stores.plans.record_trigger(fired, wanted, harvest_namespace(spec).partition)
-    return lambda: stores.planner.derive(wanted, fired, instance_id, spec)
+    return lambda: stores.planner.derive(wanted, fired, instance_id, as_compiled(spec))
 
 
 def plan_harvest(

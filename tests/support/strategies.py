@@ -96,7 +96,7 @@ def window_specs(draw: st.DrawFn, unit: TimeUnit | None = None) -> WindowSpec:
             "window_size_seconds": draw(st.integers(1, 3 * 86_400)),
             "baseline": draw(st.none() | whole_milliseconds().map(format_instant)),
         }
-    ).window
+    ).time
 
 
 @st.composite
@@ -109,7 +109,7 @@ def minute_specs(draw: st.DrawFn) -> WindowSpec:
             "lookback_seconds": 60 * draw(st.integers(0, 30)),
             "recheck_seconds": 60 * draw(st.integers(0, 20)),
         }
-    ).window
+    ).time
 
 
 @st.composite
@@ -190,4 +190,6 @@ def checkpoints() -> st.SearchStrategy[Checkpoint]:
         ended=st.booleans(),
         restarts=st.integers(0, 9),
         shortfall=st.none() | st.integers(0, 10**6),
+        total=st.none() | st.integers(0, 10**9),
+        rewinds=st.integers(0, 99),
     )

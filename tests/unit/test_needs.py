@@ -25,7 +25,7 @@ WINDOW = span("00:00", "12:00")
 
 def needs(ground: Ground, now: str = "12:30", **window: Any) -> list[tuple[str, str]]:
     """The needs of 00:00-12:00, as pairs of clock times."""
-    found = needs_reading(WINDOW, ground, crossref_spec(window=window).window, at(now))
+    found = needs_reading(WINDOW, ground, crossref_spec(window=window).time, at(now))
     return [(f"{part.start:%H:%M}", f"{part.end:%H:%M}") for part in found]
 
 
@@ -83,7 +83,7 @@ def test_ground_just_read_rests_until_recheck_is_over(now: str, found: list[tupl
 
 
 def test_recheck_defaults_to_a_quarter_of_lookback() -> None:
-    assert crossref_spec().window.recheck_seconds == 30 * 60
+    assert crossref_spec().time.recheck_seconds == 30 * 60
 
 
 def test_without_recheck_unsettled_ground_is_read_by_every_plan() -> None:
@@ -121,7 +121,7 @@ def test_a_window_that_ends_inside_a_unit_is_not_passed() -> None:
     window = span("00:30", "11:30")
     ground = Ground(coverage=[read_at("01:00", "11:00", as_of="2026-03-11")])
 
-    found = needs_reading(window, ground, crossref_spec().window, at("12:30"))
+    found = needs_reading(window, ground, crossref_spec().time, at("12:30"))
 
     assert found == [span("00:30", "01:00"), span("11:00", "11:30")]
 
@@ -194,4 +194,4 @@ def test_every_instant_is_settled_in_the_end_however_often_harvests_run(tick: in
         value = fold_frontier(value, [one.window for one in coverage])
         now += timedelta(minutes=tick)
 
-    assert needs_reading(span("00:00", "06:00"), Ground(coverage), spec.window, at("2026-03-11")) == []
+    assert needs_reading(span("00:00", "06:00"), Ground(coverage), spec.time, at("2026-03-11")) == []

@@ -14,7 +14,7 @@ WINDOW = span("00:00", "06:00")
 
 def bounds(window: Window = WINDOW, **changes: Any) -> tuple[str, str]:
     """The bounds asked for, as clock times of 10 March."""
-    start, end = bounds_to_ask(window, crossref_spec(window=changes).window)
+    start, end = bounds_to_ask(window, crossref_spec(window=changes).time)
     return f"{start:%H:%M:%S}", f"{end:%H:%M:%S}"
 
 

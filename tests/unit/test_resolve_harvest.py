@@ -24,7 +24,7 @@ def resolve(
     request = PlanRequest(
         "crossref", user_from=at(user_from) if user_from else None, user_to=at(user_to) if user_to else None
     )
-    return resolve_harvest(request, cursor, crossref_spec(window=window).window, at(now))
+    return resolve_harvest(request, cursor, crossref_spec(window=window).time, at(now))
 
 
 @dataclass(frozen=True)
@@ -239,5 +239,5 @@ def test_a_request_whose_bounds_cross_is_refused(user_from: str, user_to: str) -
 def test_an_end_below_the_anchor_is_refused_too() -> None:
     anchored = CursorState(at("12:00"), at("06:00"))
     with pytest.raises(BadInput) as refused:
-        resolve_harvest(PlanRequest("crossref", user_to=at("05:00")), anchored, crossref_spec().window, at("13:00"))
+        resolve_harvest(PlanRequest("crossref", user_to=at("05:00")), anchored, crossref_spec().time, at("13:00"))
     assert refused.value.code == "BELOW_ANCHOR"

@@ -1,0 +1,212 @@
+"""`patra source`: look at a source before it works, and begin one of your own."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.registry import read_file
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
+from flows.wiring import open_app, read_prefect_secret
+from ingest_core.bootstrap import check_rows, open_upstream
+from ingest_core.gate.ports import RateGate
+from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck
+from ingest_core.inspection.local_gate import LocalGate
+from ingest_core.inspection.ports import VisibleUpstream
+from ingest_core.model.codes import Operation, PaginationType
+from ingest_core.model.errors import BadInput, Refused
+from ingest_core.model.instant import parse_instant
+from ingest_core.registry.draft import Answers, draft_source
+from ingest_core.registry.read import read_source
+from ingest_core.registry.rows import Rows, rows_of
+from ingest_core.registry.schema import schema_text
+from ingest_core.settings import load_settings
+from ingest_core.shipped import shipped_sources
+
+source_app = typer.Typer(help="A source, before it works.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    app.add_typer(source_app, name="source")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A source's rows, where they are from, and how to ask its provider."""
+
+    rows: Rows
+    origin: str
+    upstream: VisibleUpstream
+    gate: RateGate
+    now: datetime
+
+
+@source_app.command("check", epilog="Example: patra source check crossref --from 2026-01-01 --to 2026-01-02 --send")
+def source_check(
+    source: Annotated[str, typer.Argument(help="A source's code, or a file.", show_default=False)],
+    window_from: Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")] = None,
+    window_to: Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")] = None,
+    query: Annotated[str | None, typer.Option(help='Such as title:"heart failure" AND NOT type:review.')] = None,
+    endpoint: Annotated[str | None, typer.Option(help="Needed where a source has several.")] = None,
+    operation: Annotated[Operation | None, typer.Option(case_sensitive=False)] = None,
+    ids: Annotated[str | None, typer.Option(help="Ids to ask for, separated by commas (UPDATE).")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many records are shown.")] = SHOWN_RECORDS,
+    overrides: Annotated[list[str] | None, typer.Option("--set", help="As in patra plan.")] = None,
+    *,
+    send: Annotated[bool, typer.Option("--send", help="Fetch one page and show what it maps to.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compile a source, say where each setting came from, show the requests of its first slice, or send one."""
+    asked = CheckRequest(
+        endpoint=endpoint,
+        operation=operation,
+        user_from=parse_instant(window_from, "--from") if window_from else None,
+        user_to=parse_instant(window_to, "--to") if window_to else None,
+        query=query,
+        overrides=read_assignments(overrides),
+        ids=tuple(one.strip() for one in ids.split(",") if one.strip()) if ids else (),
+        shown=limit,
+    )
+    with _find(source) as found:
+        check = SourceCheck(found.rows, asked, found.upstream, found.now, load_settings().contact)
+        report = {"origin": found.origin, **check.describe(), "page": check.send(found.gate) if send else None}
+    if as_json:
+        print_json(report)
+    else:
+        _show_check(report)
+
+
+def read_assignments(given: list[str] | None) -> dict[str, str]:
+    """`KEY=VALUE` options by key."""
+    pairs = {}
+    for text in given or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise BadInput("USAGE", f"{text!r} is not KEY=VALUE", where="--set", remedy="as pagination.page_size=200")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+@contextmanager
+def _find(source: str) -> Iterator[_Found]:
+    """The source: from a file, from the Registry, or, where there is no database yet, as shipped."""
+    if source.endswith((".yaml", ".yml")) or "/" in source or Path(source).is_file():
+        with _from_text(read_file(Path(source)), source) as found:
+            yield found
+        return
+    try:
+        app_context = open_app()
+        app = app_context.__enter__()
+    except Refused:
+        text = shipped_sources().get(f"{source}.yaml")
+        if text is None:
+            raise
+        with _from_text(text, f"shipped {source}.yaml") as found:
+            yield found
+        return
+    try:
+        yield _Found(app.registry.rows(source), "registry", app.upstream, app.gate, app.database.now())
+    finally:
+        app_context.__exit__(None, None, None)
+
+
+@contextmanager
+def _from_text(text: str, name: str) -> Iterator[_Found]:
+    rows = rows_of(read_source(text, name))
+    with open_upstream(secret_readers={"prefect": read_prefect_secret}) as upstream:
+        yield _Found(rows, name, upstream, LocalGate(), datetime.now(UTC))
+
+
+def _show_check(report: dict[str, Any]) -> None:
+    title = f"{report['source']} {report['endpoint']} {report['operation']} (from {report['origin']})"
+    print_table(title, ("setting", "value", "from"), ((s["key"], s["value"], s["origin"]) for s in report["settings"]))
+    for warning in report["warnings"]:
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
+    for degradation in report["degradations"]:
+        console.print(f"note: {degradation}", markup=False)
+    for request in report["requests"]:
+        console.print(f"\n{request['purpose']}", style="bold")
+        console.print(f"{request['method']} {request['url']}", markup=False)
+        for name, value in request["headers"].items():
+            console.print(f"  {name}: {value}", markup=False)
+        if request["body"] is not None:
+            console.print(f"  body: {request['body']}", markup=False)
+    if report["page"] is not None:
+        _show_page(report["page"])
+
+
+def _show_page(page: dict[str, Any]) -> None:
+    console.print(
+        f"\nanswer: status {page['status']}, {page['received']} records of {page['total']}, "
+        f"{page['mapped']} usable, {len(page['rejected'])} rejected, {page['requests']} requests"
+    )
+    for record in page["records"]:
+        print_facts(f"{record['provider_id']}  updated {record['updated_at']}", record["record"].items())
+    rows = (
+        (one["provider_id"], one["reason_code"], one["json_path"], one["fragment"][:120]) for one in page["rejected"]
+    )
+    print_table("rejected", ("id", "reason", "path", "record"), rows)
+
+
+@source_app.command("schema", epilog="Example: patra source schema > source.schema.json")
+def source_schema(*, as_json: AsJson = False) -> None:
+    """Print the JSON Schema of source files, for editors."""
+    typer.echo(schema_text(), nl=False)
+
+
+@source_app.command("new", epilog="Example: patra source new --code myapi --name 'My API'")
+def source_new(
+    code: Annotated[str | None, typer.Option(help="Lower-case letters, digits and _.")] = None,
+    name: Annotated[str | None, typer.Option(help="The provider's name.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Such as https://api.example.org/v1.")] = None,
+    path: Annotated[str | None, typer.Option(help="Such as /records.")] = None,
+    items: Annotated[str | None, typer.Option(help="Path of the list of records, such as $.items.")] = None,
+    record_id: Annotated[str | None, typer.Option("--id", help="Path of the id within a record.")] = None,
+    updated: Annotated[str | None, typer.Option(help="Path of the update time within a record.")] = None,
+    paging: Annotated[PaginationType | None, typer.Option(case_sensitive=False)] = None,
+    cap: Annotated[int | None, typer.Option(min=1, help="The most records a page can have.")] = None,
+    output: Annotated[Path | None, typer.Option(help="The file to write; default CODE.yaml.")] = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a few questions and write a starting file that compiles."""
+    ask = _Questions(interactive=on_terminal() and not as_json)
+    answers = Answers(
+        code=ask.text("code", code, "myapi"),
+        name=ask.text("name", name, "My API"),
+        base_url=ask.text("base URL", base_url, "https://api.example.org"),
+        path=ask.text("path", path, "/records"),
+        items=ask.text("path of the records in an answer", items, Answers.items),
+        id=ask.text("path of the id in a record", record_id, Answers.id),
+        updated=ask.text("path of the update time in a record", updated, Answers.updated),
+        paging=PaginationType(ask.text("paging (PAGE, OFFSET, TOKEN, URL)", paging, Answers.paging.value).upper()),
+        cap=int(ask.text("most records a page can have", cap, str(Answers.cap))),
+    )
+    text = draft_source(answers)
+    check_rows(rows_of(read_source(text, f"{answers.code}.yaml")), datetime.now(UTC))
+    file = output or Path(f"{answers.code}.yaml")
+    if file.exists() and not force:
+        raise BadInput("FILE_EXISTS", "it exists already", where=str(file), remedy="use --force, or another --output")
+    file.write_text(text, encoding="utf-8")
+    if as_json:
+        print_json({"file": str(file), "code": answers.code})
+    else:
+        console.print(f"written: {file}\nnow: patra source check {file}", markup=False)
+
+
+class _Questions:
+    """Asks on a terminal for what no option says; elsewhere takes the default."""
+
+    def __init__(self, *, interactive: bool) -> None:
+        self._interactive = interactive
+
+    def text(self, question: str, given: object, default: str) -> str:
+        if given is not None:
+            return str(given)
+        return str(typer.prompt(question, default=default)) if self._interactive else default

@@ -1,0 +1,51 @@
+"""What a change of rows means, key by key, for people."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ingest_core.registry.rows import Row, scope_text
+
+Change = dict[str, Any]
+
+_NAMES = ("param_name", "field_code", "op_code", "match_code")
+_SCOPE = ("provenance_code", "endpoint_name", "operation_code", "effective_from", "effective_to")
+
+
+def describe_changes(changes: Iterable[Change]) -> Iterator[str]:
+    """A line for each row that is added, closed or replaced; of a replaced one, the keys that differ."""
+    changes = list(changes)
+    closed = {_identity(change): change["row"] for change in changes if change["change"] == "closed"}
+    added = {_identity(change): change["row"] for change in changes if change["change"] == "added"}
+    for key in sorted(closed.keys() | added.keys(), key=str):
+        before, after = closed.get(key), added.get(key)
+        place = f"{key[0]} {key[1]}: {_title(after or before or {})}"
+        if before is None:
+            yield f"+ {place}"
+        elif after is None:
+            yield f"- {place}"
+        else:
+            yield from (f"~ {place}: {line}" for line in _changed(before, after))
+
+
+def _identity(change: Change) -> tuple[Any, ...]:
+    row = change["row"]
+    names = (row.get(name) for name in (*_NAMES, "endpoint_name", "operation_code", "effective_from"))
+    return (change["source"], change["table"], *map(str, names))
+
+
+def _title(row: Row) -> str:
+    named = " ".join(str(row[name]) for name in _NAMES if row.get(name))
+    if "operation_code" in row:
+        return f"{named} [{scope_text({'endpoint_name': None, **row})}]".strip()
+    return named or str(row.get("endpoint_name") or row.get("provenance_name") or "")
+
+
+def _changed(before: Row, after: Row) -> Iterator[str]:
+    for column in sorted((before.keys() | after.keys()) - set(_SCOPE) - set(_NAMES)):
+        if before.get(column) != after.get(column):
+            yield f"{column} {_short(before.get(column))} -> {_short(after.get(column))}"
+
+
+def _short(value: Any, limit: int = 60) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

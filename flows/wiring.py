@@ -7,19 +7,25 @@ from typing import Any
 
 from ingest_core.bootstrap import App
 from ingest_core.bootstrap import open_app as open_plain_app
+from ingest_core.execution.ports import CredentialMissing
 from ingest_core.settings import Settings
 
 
 def read_prefect_secret(name: str) -> str | None:
-    """The value of Prefect's Secret block of that name; None when there is no such block."""
+    """The text in Prefect's Secret block of that name; None when there is no such block."""
     from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect is slow to load, and seldom needed here
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415
 
     try:
         block: Any = Secret.load(name)
-    except ValueError:
-        return None
-    value = block.get()
-    return value if isinstance(value, str) else None
+    except ValueError as error:
+        if isinstance(error.__cause__, ObjectNotFound):
+            return None
+        raise
+    value = block.value.get_secret_value()  # `get` would take a key of digits for a number
+    if not isinstance(value, str):
+        raise CredentialMissing(f"the Prefect block {name!r} holds {type(value).__name__}: save the secret as text")
+    return value
 
 
 @contextmanager

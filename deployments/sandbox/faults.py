@@ -49,7 +49,7 @@ class Match:
 
     def fits(self, path: str, request: Request) -> bool:
         """True when the request is one of them."""
-        asked = "&".join(f"{name}={value}" for name, value in request.query.items())
+        asked = "&".join(f"{name}={value}" for name, value in request.asked.items())
         return self._at(path) and self._on(request) and self.contains in asked
 
     def _at(self, path: str) -> bool:

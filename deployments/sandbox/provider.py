@@ -1,13 +1,20 @@
 """What every simulated provider promises to the server around it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+from urllib.parse import parse_qsl
 
-POSITIONS = ("cursor", "cursorMark", "page[cursor]", "pageToken", "token", "page", "offset", "start", "retstart")
+POSITIONS = (
+    *("cursor", "cursorMark", "page[cursor]", "page[number]", "pageToken", "token"),
+    *("page", "offset", "start", "retstart"),
+)
 """The parameters by which providers are told the place in a result."""
 
+IN_THE_PATH = re.compile(r"/(\d+)$", re.ASCII)
 BEGINNINGS = frozenset({"*", "0", "1"})
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +33,18 @@ class Request:
         return self.query.get("cursor")
 
     @property
+    def asked(self) -> dict[str, str]:
+        """The parameters, in the URL or in a posted form; the form's win."""
+        posted = self.method == "POST" and self.headers.get("content-type", FORM).startswith(FORM)
+        form = parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True) if posted else ()
+        return {**self.query, **dict(form)}
+
+    @property
     def first(self) -> bool:
-        """True when this asks for the beginning of a result."""
-        return all(self.query.get(name, "*") in BEGINNINGS for name in POSITIONS)
+        """True when this asks for the beginning of a result: by no parameter, nor by a number at the path's end."""
+        asked, in_path = self.asked, IN_THE_PATH.search(self.path)
+        places = [asked.get(name, "*") for name in POSITIONS] + ([in_path[1]] if in_path else [])
+        return BEGINNINGS.issuperset(places)
 
 
 @dataclass(frozen=True, slots=True)

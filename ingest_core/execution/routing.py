@@ -116,11 +116,15 @@ class Router:
         if self._record_error is not None and holds(self._record_error, item):
             raise _Unusable(QuarantineReason.RECORD_ERROR, self._record_error.path, provider_id)
         updated_at = asked_at if self._updated_at is None else self._instant(self._updated_at(item), provider_id)
-        fields = {name: value for name, get in self._mapping if (value := get(item)) is not None}
+        fields = self.common_record(item)
         if updated_at > asked_at + FUTURE_TOLERANCE:
             fields["flags"] = ["UPDATED_AT_IN_FUTURE"]
             updated_at = asked_at
         return Record(provider_id, updated_at, payload, payload_hash, fields)
+
+    def common_record(self, item: Any) -> dict[str, Any]:
+        """The fields every source has under the same names; what a record does not say is left out."""
+        return {name: value for name, get in self._mapping if (value := get(item)) is not None}
 
     def _payload(self, item: dict[str, Any], raw: str, *, long_numbers: bool) -> tuple[str, str]:
         """The record as the store keeps it: JSON as received, XML as received within JSON."""

@@ -188,6 +188,8 @@ class RuleSpec(Frozen):
     template: str | None = None
     params: dict[str, str] = {}
     separator: str = ","
+    joiner: str = ","
+    open_start: str | None = None
     open_end: str | None = None
 
 

@@ -11,9 +11,9 @@ from ingest_core.registry.rows import Row
 
 DEFAULT_MAX_LENGTH = 1000
 DEFAULT_MAX_VALUES = 100
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_DATE = re.compile(r"^\d{4}(-\d{2}(-\d{2})?)?$")
-_NUMBER = re.compile(r"^-?\d+(\.\d+)?$")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,8 @@ def _value_findings(value: str, capability: Row) -> Iterator[str]:
         yield f"a value of {len(value)} characters is longer than {longest}"
     if _CONTROL.search(value):
         yield f"{value!r} holds control characters"
+    if not any(char.isalnum() for char in value):
+        yield f"{value!r} holds no letter or digit"
     pattern = capability.get("term_pattern")
     if pattern and not re.fullmatch(pattern, value):
         yield f"{value!r} does not match {pattern}"
@@ -101,7 +103,7 @@ def _range_findings(node: Range, kind: FieldType) -> Iterator[str]:
         yield f"a range needs a DATE, DATETIME or NUMBER field, this is {kind}"
         return
     for end in (node.start, node.end):
-        if isinstance(end, str) and not pattern.match(end):
+        if isinstance(end, str) and not pattern.fullmatch(end):
             yield f"{end!r} is not a {kind}"
 
 

@@ -238,6 +238,8 @@ def _rule(row: Row) -> RuleSpec:
         template=None if row.get("param_name") else row["template"],
         params={name: text or "" for name, text in params.items()},
         separator="," if row.get("value_separator") is None else row["value_separator"],
+        joiner="," if row.get("rule_joiner") is None else row["rule_joiner"],
+        open_start=row.get("open_start"),
         open_end=row.get("open_end"),
     )
 

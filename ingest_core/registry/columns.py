@@ -225,6 +225,8 @@ LISTS: dict[str, BlockTable] = {
         template=("template", PLAIN),
         params=("rule_params", PLAIN),
         separator=("value_separator", PLAIN),
+        joiner=("rule_joiner", PLAIN),
+        open_start=("open_start", PLAIN),
         open_end=("open_end", PLAIN),
     ),
 }

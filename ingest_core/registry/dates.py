@@ -11,6 +11,7 @@ _EPOCH_MS_FROM = 10_000_000_000
 
 _HIGHEST_YEAR = 9999
 _DAY_CHARS = len("2020-01-05")
+_AFTER_DAY = ("", "T", " ")
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -29,9 +30,24 @@ Parts = tuple[int, int | None, int | None]
 
 def partial_date(value: Any) -> str | None:
     """`YYYY`, `YYYY-MM` or `YYYY-MM-DD`, as precise as the value says; None when it is no date."""
-    if type(value) is str and len(value) == _DAY_CHARS and value[4] == "-":  # by far the most frequent
-        return value if _iso_day(value) else None
-    parts = date_parts(value)
+    # The two most frequent spellings first: many records of a page have the same day.
+    if type(value) is str and len(value) >= _DAY_CHARS and value[4] == "-" and value[10:11] in _AFTER_DAY:
+        day = value[:_DAY_CHARS]
+        return day if _iso_day(day) else None
+    if type(value) is list and len(value) == 1 and type(value[0]) is list:
+        try:
+            return _parts_text(*value[0])
+        except TypeError:  # lists or objects among the parts
+            return None
+    return _written(date_parts(value))
+
+
+@lru_cache(maxsize=65536, typed=True)
+def _parts_text(*parts: Any) -> str | None:
+    return _written(_checked(*parts[:3])) if parts else None
+
+
+def _written(parts: Parts | None) -> str | None:
     if parts is None:
         return None
     year, month, day = parts

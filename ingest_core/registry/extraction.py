@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ingest_core.model.spec import Expression
-from ingest_core.registry.paths import Getter, compile_path, path_parses
+from ingest_core.registry.paths import Getter, compile_path, path_parses, plain_steps
 from ingest_core.registry.values import FUNCTION_NAMES, find_function, plain, text_of
 
 _KINDS = ("path", "any", "join", "all", "collect", "each", "value")
@@ -32,7 +32,7 @@ _EXTRAS = {
 def compile_value(expression: Expression, leaf: Callable[[Any], Any] = plain) -> Getter:
     """A function from a record to the value; None where there is none."""
     if isinstance(expression, str):
-        return _leaf(compile_path(expression), leaf)
+        return _leaf(expression, leaf)
     kind = _kind(expression)
     if kind is None:
         return _object(expression)
@@ -50,10 +50,38 @@ def _kind(expression: dict[str, Any]) -> str | None:
     return next((kind for kind in _KINDS if kind in expression), None)
 
 
-def _leaf(get: Getter, leaf: Callable[[Any], Any]) -> Getter:
+def _leaf(path: str, leaf: Callable[[Any], Any]) -> Getter:
+    """What the path finds, as a leaf; the two shapes nearly every mapping is made of go without a detour."""
+    get, steps = compile_path(path), plain_steps(path)
     if leaf is _as_found:
         return get
+    if steps and len(steps) == 1 and isinstance(steps[0], str):
+        return _text_field(steps[0])
+    if steps and len(steps) == 2 and isinstance(steps[0], str) and steps[1] == 0:  # noqa: PLR2004 - a name and [0]
+        return _first_text(steps[0])
     return lambda record: leaf(get(record))
+
+
+def _text_field(name: str) -> Getter:
+    def get(record: Any) -> Any:
+        try:
+            value = record.get(name)
+        except AttributeError:
+            return None
+        return (value.strip() or None) if type(value) is str else plain(value)
+
+    return get
+
+
+def _first_text(name: str) -> Getter:
+    def get(record: Any) -> Any:
+        try:
+            value = record.get(name)
+        except AttributeError:
+            return None
+        return plain(value[0]) if type(value) is list and value else None
+
+    return get
 
 
 def _as_found(value: Any) -> Any:
@@ -61,7 +89,7 @@ def _as_found(value: Any) -> Any:
 
 
 def _path(expression: dict[str, Any], leaf: Callable[[Any], Any]) -> Getter:
-    return _leaf(compile_path(expression["path"]), _as_found if "as" in expression else leaf)
+    return _leaf(expression["path"], _as_found if "as" in expression else leaf)
 
 
 def _any(expression: dict[str, Any], leaf: Callable[[Any], Any]) -> Getter:
@@ -82,8 +110,15 @@ def _join(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
     separator = expression.get("with", " ")
 
     def get(record: Any) -> Any:
-        parts = [part for getter in getters if (part := getter(record)) is not None]
-        return separator.join(map(str, parts)) if parts else None
+        parts = []
+        for getter in getters:
+            part = getter(record)
+            if part is not None:
+                parts.append(part)
+        try:
+            return separator.join(parts) if parts else None
+        except TypeError:  # a list among them
+            return separator.join(_flat(parts))
 
     return get
 
@@ -114,16 +149,25 @@ def _each(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
     needed = expression.get("need")
     fields = [(name, compile_value(one)) for name, one in expression.items() if name not in ("each", "need")]
 
+    def build(found: list[Any], elements: list[Any]) -> list[Any]:
+        for one in found:
+            if type(one) is list:
+                build(one, elements)
+                continue
+            element = {}
+            for name, getter in fields:
+                value = getter(one)
+                if value is not None:
+                    element[name] = value
+            if element and (needed is None or needed in element):
+                elements.append(element)
+        return elements
+
     def get(record: Any) -> Any:
         found = many(record)
         if found is None:
             return None
-        elements = []
-        for one in _flat(found):
-            element = {name: value for name, getter in fields if (value := getter(one)) is not None}
-            if element and (needed is None or needed in element):
-                elements.append(element)
-        return elements or None
+        return build(found if type(found) is list else [found], []) or None
 
     return get
 
@@ -145,7 +189,12 @@ def _object(expression: dict[str, Any]) -> Getter:
     fields = [(name, compile_value(one)) for name, one in expression.items()]
 
     def get(record: Any) -> Any:
-        return {name: value for name, getter in fields if (value := getter(record)) is not None} or None
+        found = {}
+        for name, getter in fields:
+            value = getter(record)
+            if value is not None:
+                found[name] = value
+        return found or None
 
     return get
 

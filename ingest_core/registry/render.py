@@ -72,7 +72,7 @@ class Renderer:
                 assert not isinstance(part, Not | Junction)
                 for name, template in rule.params.items():
                     text = self._fill(rule, template, part)
-                    params[name] = f"{params[name]}{rule.separator}{text}" if name in params else text
+                    params[name] = f"{params[name]}{rule.joiner}{text}" if name in params else text
             elif part != EVERYTHING:
                 texts.append(part)
         return Rendered(self._and(texts) if texts else None, params)
@@ -114,9 +114,10 @@ class Renderer:
     def _fill(self, rule: RuleSpec, template: str, node: Leaf) -> str:
         values = self._values(node)
         if isinstance(node, Range) and None in values.values():
-            if rule.open_end is None:
+            open_ends = {"from": rule.open_start, "to": rule.open_end}
+            values = {name: open_ends[name] if value is None else value for name, value in values.items()}
+            if None in values.values():
                 raise Unrenderable(f"{_name(node)} needs both ends", _column(node))
-            values = {name: rule.open_end if value is None else value for name, value in values.items()}
         text = parse_template(template).render(values, rule.separator)
         assert text is not None, f"{template!r} names what {_name(node)} has not"
         return text

@@ -296,8 +296,10 @@ class RenderRule(ScopedBlock):
     param: str | None = None
     template: str | None = None
     params: dict[str, str] | None = None
-    separator: str | None = Field(default=None, description="Between several values, or rules for one parameter.")
-    open_end: str | None = Field(default=None, description="How a range that is open at an end writes that end.")
+    separator: str | None = Field(default=None, description="Between several values; a comma if not said.")
+    joiner: str | None = Field(default=None, description="Between rules for one parameter; a comma if not said.")
+    open_start: str | None = Field(default=None, description="How a range without a lower end writes it.")
+    open_end: str | None = Field(default=None, description="How a range without an upper end writes it.")
 
 
 class SourceFile(Block):

@@ -54,6 +54,9 @@ def _each(function: Callable[[str], Any]) -> Function:
     """The function on a text, or on each of a list's."""
 
     def apply(value: Any) -> Any:
+        if type(value) is str:
+            text = value.strip()
+            return function(text) if text else None
         found = plain(value)
         if isinstance(found, list):
             return [one for text in found if (one := function(text)) not in (None, "")] or None
@@ -63,6 +66,8 @@ def _each(function: Callable[[str], Any]) -> Function:
 
 
 def _doi(text: str) -> str | None:
+    if text.startswith("10."):
+        return text.lower()
     return _DOI_PREFIX.sub("", text).strip().lower() or None
 
 

@@ -45,12 +45,16 @@ class SqlRegistryStore:
         connection.execute(locked(sa.select(ing_schema_info.c.id)))
         now = self._database.now(connection)
         differences = [one for rows in sources for one in _differences(connection, rows)]
-        for one in differences:
-            if one.closes is not None:
-                stale = sa.update(one.table).where(one.table.c.id == one.closes)
-                connection.execute(stale.values(closed_at=now, updated_at=now))
-            else:
-                connection.execute(sa.insert(one.table).values({**one.row, "created_at": now, "updated_at": now}))
+        for table in SOURCE_TABLES.values():
+            stale = [one.closes for one in differences if one.table is table and one.closes is not None]
+            if stale:
+                closing = sa.update(table).where(table.c.id.in_(stale))
+                connection.execute(closing.values(closed_at=now, updated_at=now))
+            new = [one.row for one in differences if one.table is table and one.closes is None]
+            if new:
+                columns = dict.fromkeys(name for row in new for name in row)
+                stamped = [{**dict.fromkeys(columns), **row, "created_at": now, "updated_at": now} for row in new]
+                connection.execute(sa.insert(table), stamped)
         return [one.json() for one in differences]
 
     def history(self, source: str) -> list[Change]:

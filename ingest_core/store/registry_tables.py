@@ -260,6 +260,8 @@ reg_prov_expr_render_rule = _scoped(
     sa.Column("template", long_text()),
     sa.Column("rule_params", json_value()),
     sa.Column("value_separator", code(32)),
+    sa.Column("rule_joiner", code(32)),
+    sa.Column("open_start", code()),
     sa.Column("open_end", code()),
 )
 

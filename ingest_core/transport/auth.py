@@ -1,11 +1,15 @@
 """Authorising a request: what each kind of credential adds to it, right before it is sent."""
 
 import base64
+import html
+import json
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request
 from ingest_core.model.codes import AuthLocation, AuthType
@@ -15,16 +19,18 @@ from ingest_core.transport.credentials import Secrets
 HOOK_GROUP = "patra.signing_hooks"
 EXPIRY_MARGIN_SECONDS = 60
 MASK = "***"
-DEFAULT_TOKEN_SECONDS = 300
+DEFAULT_TOKEN_SECONDS = 300.0
+SHORTEST_MASKED = 6
+"""What goes along with a secret, a user or a hook's header, is masked too unless it is this short, such as `v1`."""
 
 
 @dataclass(frozen=True)
 class Grant:
-    """What a credential adds to a request; `secrets` must appear nowhere else."""
+    """What a credential adds to a request; `secrets`, in every way they are written, must appear nowhere else."""
 
-    headers: dict[str, str] = field(default_factory=dict)
-    query: dict[str, str] = field(default_factory=dict)
-    body: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    query: dict[str, str] = field(default_factory=dict, repr=False)
+    body: dict[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -33,8 +39,8 @@ ANONYMOUS = Grant()
 SigningHook = Callable[[Request, Callable[[str], str]], Mapping[str, str]]
 """Gets the request and a way to read secrets; gives the headers to add."""
 
-TokenSource = Callable[[AuthSpec, str, str], dict[str, Any]]
-"""Asks a token URL with client id and secret; the answer's JSON."""
+TokenSource = Callable[[Request, str, str], dict[str, Any]]
+"""Asks the token URL of a request's source with client id and secret; the answer's JSON."""
 
 
 def installed_hooks() -> frozenset[str]:
@@ -52,15 +58,16 @@ class Authorizer:
         self._tokens: dict[AuthSpec, tuple[str, float]] = {}
 
     def knows(self, auth: AuthSpec) -> bool:
-        """Whether a request will carry a credential."""
-        if auth.type == AuthType.NONE:
+        """Whether a request will carry a credential; no where that cannot be told: the slower rate is the safe one."""
+        try:
+            return self._carries(auth)
+        except (CredentialMissing, NotSent):
             return False
-        return not auth.optional or self._secrets.find(auth.credential_ref) is not None
 
     def grant(self, request: Request) -> Grant:
         """What to add; CredentialMissing when the secret is not there and is not optional."""
         auth = request.auth
-        if not self.knows(auth):
+        if not self._carries(auth):
             return ANONYMOUS
         grants: dict[AuthType, Callable[[AuthSpec, Request], Grant]] = {
             AuthType.API_KEY: self._api_key,
@@ -69,7 +76,12 @@ class Authorizer:
             AuthType.OAUTH2: self._oauth2,
             AuthType.CUSTOM: self._custom,
         }
-        return grants[auth.type](auth, request)
+        return _sendable(grants[auth.type](auth, request), request)
+
+    def _carries(self, auth: AuthSpec) -> bool:
+        if auth.type == AuthType.NONE:
+            return False
+        return not auth.optional or self._secrets.find(auth.credential_ref) is not None
 
     def preview(self, auth: AuthSpec) -> Grant:
         """What would be added, masked; nothing is read but whether an optional secret is there."""
@@ -91,43 +103,41 @@ class Authorizer:
         assert auth.name is not None
         assert auth.credential_ref is not None
         secret = self._secrets.read(auth.credential_ref)
-        place = {auth.name: secret}
+        place, secrets = {auth.name: secret}, forms_of(secret)
         if auth.location == AuthLocation.QUERY:
-            return Grant(query=place, secrets=(secret,))
+            return Grant(query=place, secrets=secrets)
         if auth.location == AuthLocation.BODY:
-            return Grant(body=place, secrets=(secret,))
-        return Grant(headers=place, secrets=(secret,))
+            return Grant(body=place, secrets=secrets)
+        return Grant(headers=place, secrets=secrets)
 
     def _bearer(self, auth: AuthSpec, _request: Request) -> Grant:
         assert auth.credential_ref is not None
         return _bearing(self._secrets.read(auth.credential_ref))
 
     def _basic(self, auth: AuthSpec, _request: Request) -> Grant:
-        assert auth.credential_ref is not None
-        assert auth.username_ref is not None
-        password = self._secrets.read(auth.credential_ref)
-        pair = f"{self._secrets.read(auth.username_ref)}:{password}"
-        encoded = base64.b64encode(pair.encode()).decode()
-        return Grant(headers={"Authorization": f"Basic {encoded}"}, secrets=(password, encoded))
+        user, password = self._pair(auth)
+        encoded = basic(user, password)
+        return Grant(headers={"Authorization": f"Basic {encoded}"}, secrets=forms_of(password, encoded, *_long(user)))
 
-    def _oauth2(self, auth: AuthSpec, _request: Request) -> Grant:
-        token, until = self._tokens.get(auth, ("", 0.0))
+    def _oauth2(self, auth: AuthSpec, request: Request) -> Grant:
+        token, until = self._tokens.get(auth, ("", -math.inf))
         if self._clock() >= until:
-            token, until = self._new_token(auth)
+            token, until = self._new_token(auth, request)
             self._tokens[auth] = (token, until)
         return _bearing(token)
 
-    def _new_token(self, auth: AuthSpec) -> tuple[str, float]:
-        assert auth.credential_ref is not None
-        assert auth.username_ref is not None
-        client, secret = self._secrets.read(auth.username_ref), self._secrets.read(auth.credential_ref)
-        answer = self._fetch_token(auth, client, secret)
+    def _new_token(self, auth: AuthSpec, request: Request) -> tuple[str, float]:
+        answer = self._fetch_token(request, *self._pair(auth))
         token = answer.get("access_token")
         if not isinstance(token, str) or not token:
             raise CredentialMissing(f"{auth.token_url} gave no access_token; check the client's id and secret")
-        lifetime = answer.get("expires_in", DEFAULT_TOKEN_SECONDS)
-        seconds = float(lifetime) if isinstance(lifetime, int | float | str) else float(DEFAULT_TOKEN_SECONDS)
+        seconds = _lifetime(answer.get("expires_in"))
         return token, self._clock() + max(seconds - EXPIRY_MARGIN_SECONDS, seconds / 2)
+
+    def _pair(self, auth: AuthSpec) -> tuple[str, str]:
+        assert auth.credential_ref is not None
+        assert auth.username_ref is not None
+        return self._secrets.read(auth.username_ref), self._secrets.read(auth.credential_ref)
 
     def _custom(self, auth: AuthSpec, request: Request) -> Grant:
         read: list[str] = []
@@ -136,18 +146,75 @@ class Authorizer:
             read.append(self._secrets.read(reference))
             return read[-1]
 
-        hook = _hook(auth.signing_hook or "")
         try:
-            headers = dict(hook(request, secret))
+            headers = _only_text(_hook(auth.signing_hook or "")(request, secret))
         except (CredentialMissing, NotSent, AnswerLost):
             raise
         except Exception as error:
-            raise CredentialMissing(f"the signing hook {auth.signing_hook!r} failed: {type(error).__name__}") from error
-        return Grant(headers=headers, secrets=(*read, *headers.values()))
+            # Others' code: what it raises may hold the secret it was given, so only the kind is told.
+            raise CredentialMissing(f"the signing hook {auth.signing_hook!r} failed: {type(error).__name__}") from None
+        return Grant(headers=headers, secrets=forms_of(*read, *_long(*headers.values())))
+
+
+def forms_of(*secrets: str) -> tuple[str, ...]:
+    """Secrets in every way an answer may repeat them; the longest first, so that none is left in pieces."""
+    forms = {form for secret in secrets if secret for form in _written(secret)}
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def masked(text: str, secrets: tuple[str, ...]) -> str:
+    """The text without the secrets."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    return text
+
+
+def basic(user: str, password: str) -> str:
+    """User and password as Basic authentication writes them."""
+    return base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def _long(*values: str) -> list[str]:
+    return [value for value in values if len(value) >= SHORTEST_MASKED]
+
+
+def _written(secret: str) -> Iterator[str]:
+    yield from (secret, html.escape(secret), secret.replace("/", "\\/"))
+    yield from (quote(secret, safe=""), quote(secret), quote_plus(secret))
+    for within in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+        yield from (within, json.dumps(within)[1:-1], repr(within)[1:-1])  # JSON, and as text in more of it
 
 
 def _bearing(token: str) -> Grant:
-    return Grant(headers={"Authorization": f"Bearer {token}"}, secrets=(token,))
+    return Grant(headers={"Authorization": f"Bearer {token}"}, secrets=forms_of(token))
+
+
+def _lifetime(stated: Any) -> float:
+    try:
+        seconds = float(stated)
+    except (TypeError, ValueError):
+        return DEFAULT_TOKEN_SECONDS
+    return seconds if math.isfinite(seconds) else DEFAULT_TOKEN_SECONDS
+
+
+def _sendable(grant: Grant, request: Request) -> Grant:
+    """The grant, if the request can carry it: one left behind would be asking as somebody else."""
+    reference = request.auth.credential_ref or request.auth.signing_hook
+    if grant.body and request.http.body_format is None:
+        raise CredentialMissing(f"the credential {reference!r} belongs in a body, and a GET has none")
+    for value in grant.headers.values():
+        if not (value.isascii() and value.isprintable() and value == value.strip()):
+            raise CredentialMissing(
+                f"the credential {reference!r} cannot stand in a header: it holds a line break, a space at an end or a"
+                " letter that is not ASCII; set it without"
+            )
+    return grant
+
+
+def _only_text(headers: Mapping[str, str]) -> dict[str, str]:
+    if not all(isinstance(part, str) for pair in dict(headers).items() for part in pair):
+        raise TypeError("a signing hook gives names and values of headers as text")
+    return dict(headers)
 
 
 def _hook(name: str) -> SigningHook:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 
-from ingest_core.execution.ports import CredentialMissing
+from ingest_core.execution.ports import CredentialMissing, NotSent
 
 SecretReader = Callable[[str], str | None]
 
@@ -24,11 +24,17 @@ class Secrets:
         return secret
 
     def find(self, reference: str | None) -> str | None:
-        """The secret, or none."""
+        """The secret, or none; NotSent when the place it is kept at does not answer."""
         if not reference:
             return None
         kind, _, name = reference.partition(":")
         reader = self._readers.get(kind)
         if reader is None:
             raise CredentialMissing(f"nothing here reads credentials of kind {kind!r} ({reference!r})")
-        return reader(name) or None
+        try:
+            secret = reader(name)
+        except (CredentialMissing, NotSent):
+            raise
+        except Exception as error:
+            raise NotSent(f"the credential {reference!r} cannot be read now: {type(error).__name__}") from error
+        return (secret or "").strip("\r\n") or None

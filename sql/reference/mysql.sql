@@ -597,6 +597,8 @@ CREATE TABLE reg_prov_expr_render_rule (
     template LONGTEXT COLLATE utf8mb4_0900_bin,
     rule_params JSON,
     value_separator VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    rule_joiner VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    open_start VARCHAR(64) COLLATE utf8mb4_0900_bin,
     open_end VARCHAR(64) COLLATE utf8mb4_0900_bin,
     effective_from DATETIME(6),
     effective_to DATETIME(6),

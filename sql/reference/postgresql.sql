@@ -597,6 +597,8 @@ CREATE TABLE reg_prov_expr_render_rule (
     template TEXT COLLATE "C",
     rule_params JSONB,
     value_separator VARCHAR(32) COLLATE "C",
+    rule_joiner VARCHAR(32) COLLATE "C",
+    open_start VARCHAR(64) COLLATE "C",
     open_end VARCHAR(64) COLLATE "C",
     effective_from TIMESTAMP(6) WITH TIME ZONE,
     effective_to TIMESTAMP(6) WITH TIME ZONE,

@@ -597,6 +597,8 @@ CREATE TABLE reg_prov_expr_render_rule (
     template TEXT,
     rule_params JSON,
     value_separator VARCHAR(32),
+    rule_joiner VARCHAR(32),
+    open_start VARCHAR(64),
     open_end VARCHAR(64),
     effective_from BIGINT,
     effective_to BIGINT,

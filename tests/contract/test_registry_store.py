@@ -23,6 +23,7 @@ from tests.support.stores import (
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 
+
 def as_sets(given: Rows) -> dict[str, list[Any]]:
     """A source's rows without an order, with their types."""
     return {
@@ -41,7 +42,9 @@ def _in_order(value: Any) -> Any:
 
 def test_the_rich_source_has_a_value_in_every_column() -> None:
     given = source_rows(**RICH)
-    said = {(name, column) for name, table in given.items() for row in table for column in row if row[column] is not None}
+    said = {
+        (name, column) for name, table in given.items() for row in table for column in row if row[column] is not None
+    }
     bookkeeping = {"id", "closed_at", "record_remarks", "version", "created_at", "updated_at"}
     wanted = {(name, column.name) for name, table in SOURCE_TABLES.items() for column in table.columns}
     scopes = {"endpoint_name", "effective_from", "effective_to"}  # each is said by one table, and all have the same

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from deployments.sandbox.provider import POSITIONS, Request
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.client import ask, dois, get, message, true_ids, window
 
@@ -220,6 +221,58 @@ def test_the_log_says_what_was_asked_and_what_became_of_it(sandbox: Sandbox) -> 
     assert len(cut["cursor"]) == 16
     assert opening["monotonic_seconds"] < cut["monotonic_seconds"] < dropped["monotonic_seconds"]
     assert [entry["no"] for entry in (cut, dropped)] == [opening["no"] + 1, opening["no"] + 2]
+
+
+FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_every_way_to_name_a_place_tells_the_first_page_from_later_ones(name: str) -> None:
+    assert [Request("GET", "/x", {name: place}, {}).first for place in ("*", "0", "1", "2", "AoE")] == [
+        *(True, True, True),
+        *(False, False),
+    ]
+    assert not Request("POST", "/x", {}, FORM, str(httpx.QueryParams({name: "20"})).encode()).first
+
+
+@pytest.mark.parametrize(
+    ("path", "first"),
+    [
+        ("/details/biorxiv/2026-01-09/2026-01-10/0", True),
+        ("/details/biorxiv/2026-01-09/2026-01-10/30", False),
+        ("/details/biorxiv/2026-01-09/2026-01-10", True),
+        ("/works/10.5555/abc.w7", True),
+    ],
+)
+def test_a_number_at_the_end_of_the_path_is_a_place(path: str, first: bool) -> None:
+    assert Request("GET", path, {}, {}).first is first
+
+
+def test_a_posted_body_is_a_form_only_if_it_says_so() -> None:
+    posted = Request("POST", "/x", {"db": "pubmed", "id": "1"}, FORM, b"id=7%2C8&retstart=5")
+
+    assert posted.asked == {"db": "pubmed", "id": "7,8", "retstart": "5"}
+    assert Request("POST", "/x", {"id": "1"}, {"content-type": "application/json"}, b"id=7").asked == {"id": "1"}
+    assert Request("GET", "/x", {"id": "1"}, FORM, b"id=7").asked == {"id": "1"}
+
+
+def test_a_rule_looks_into_a_posted_form_too(sandbox: Sandbox) -> None:
+    url = f"{sandbox.url('pubmed')}/efetch.fcgi"
+    sandbox.script({"kind": "status", "status": 503, "times": None, "match": {"contains": "id=7,"}})
+    statuses = [
+        httpx.post(url, data={"db": "pubmed", "id": ids}, trust_env=False, verify=False).status_code
+        for ids in ("7,8", "8,7")
+    ]
+
+    assert statuses == [503, 200]
+
+
+def test_the_log_says_with_which_headers_and_body_was_asked(sandbox: Sandbox) -> None:
+    url = f"{sandbox.url('pubmed')}/efetch.fcgi"
+    httpx.post(url, data={"db": "pubmed", "id": "7"}, headers={"X-Mark": "a"}, trust_env=False, verify=False)
+    (entry,) = sandbox.requests("pubmed")
+
+    assert (entry["body"], entry["headers"]["x-mark"]) == ("db=pubmed&id=7", "a")
 
 
 def test_the_log_can_be_cleared_and_does_not_log_its_reading(sandbox: Sandbox) -> None:

@@ -88,9 +88,9 @@ def test_small_answers_do_not_wait_for_more() -> None:
 
 
 def test_an_unknown_provider_is_a_404(sandbox: Sandbox) -> None:
-    assert httpx.get(f"{sandbox.base_url}/pubmed/esearch", verify=False).status_code == 404
-    with pytest.raises(ValueError, match="source 'pubmed' is not simulated; one of crossref"):
-        sandbox.truth("pubmed")
+    assert httpx.get(f"{sandbox.base_url}/nowhere/works", verify=False).status_code == 404
+    with pytest.raises(ValueError, match="source 'nowhere' is not simulated; one of crossref"):
+        sandbox.truth("nowhere")
 
 
 @pytest.mark.parametrize("wrong", [{"scroll": "sideways"}, {"scrol": "token"}])

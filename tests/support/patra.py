@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
+from deployments.sandbox.remote import Sandbox
 from flows.cli.main import run
 from ingest_core.model.instant import parse_instant
 from ingest_core.shipped import shipped_sources
@@ -98,12 +99,24 @@ class Patra:
 
     def apply_crossref(self, **blocks: Row) -> None:
         """Register Crossref as shipped, quick, with these blocks' settings on top."""
-        document = yaml.safe_load(shipped_sources()["crossref.yaml"])
+        self("registry", "apply", str(self.quick_file("crossref", **blocks)))
+
+    def quick_file(self, code: str, **blocks: Row) -> Path:
+        """A shipped source's file, quick, with these blocks' settings on top."""
+        document = yaml.safe_load(shipped_sources()[f"{code}.yaml"])
+        for name in ("provider_cap", "with_credential"):
+            document["rate_limit"].pop(name, None)
         for name, settings in {**QUICK, **blocks}.items():
-            document[name] = {**document[name], **settings}
-        file = self._folder / "crossref.yaml"
+            document[name] = {**document.get(name, {}), **settings}
+        file = self._folder / f"{code}.yaml"
         file.write_text(yaml.safe_dump(document), encoding="utf-8")
-        self("registry", "apply", str(file))
+        return file
+
+    def reach(self, sandbox: Sandbox, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Ask this sandbox instead of the provider."""
+        name = f"PATRA_UPSTREAM_{code.upper()}"
+        self.environment[name] = sandbox.url(code)
+        monkeypatch.setenv(name, sandbox.url(code))
 
     def rows(self, table: str, *columns: str, where: str = "1=1") -> list[Row]:
         """Rows of a table, in order of id."""

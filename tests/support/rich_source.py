@@ -13,7 +13,10 @@ _LIST = {
     "restricted": True,
     "detail": "books",
     "query": "title:书 AND NOT type:map",
-    "body": {"format": "JSON", "template": {"sort": ["changed", None, 1.5], "page": "{page_token}", "deep": {"a": True}}},
+    "body": {
+        "format": "JSON",
+        "template": {"sort": ["changed", None, 1.5], "page": "{page_token}", "deep": {"a": True}},
+    },
     "mapping": {"title": {"any": ["$.title", "$.name"], "as": ["squash", "split:;"]}},
     "defaults": {
         "pagination": {"page_size": 5, "order_by": "changed asc"},
@@ -156,7 +159,13 @@ RICH: dict[str, Any] = {
     ],
     "render_rules": [
         {"field": "changed_at", "op": "RANGE", "param": "range", "template": "{from}..{to}", "open_end": "*"},
-        {"field": "changed_at", "op": "IN", "params": {"any": "{values}", "b": ""}, "separator": " | ", "match": "EXACT"},
+        {
+            "field": "changed_at",
+            "op": "IN",
+            "params": {"any": "{values}", "b": ""},
+            "separator": " | ",
+            "match": "EXACT",
+        },
     ],
     "mapping": {
         "title": "$.title",

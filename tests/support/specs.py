@@ -62,19 +62,36 @@ def compile_document(document: dict[str, Any], now: datetime = NOW) -> SpecSnaps
 
 
 @cache
-def _shipped() -> SpecSnapshot:
-    return compile_spec(
-        rows_of(read_source(CROSSREF_TEXT, "crossref.yaml")), "crossref", "works", Operation.HARVEST, NOW
-    )
+def shipped(source: str, endpoint: str, operation: Operation = Operation.HARVEST) -> SpecSnapshot:
+    """What a shipped source compiles to."""
+    rows = rows_of(read_source(shipped_sources()[f"{source}.yaml"], f"{source}.yaml"))
+    return compile_spec(rows, source, endpoint, operation, NOW)
+
+
+WHOLE = ("mapping", "expression", "detail")
+"""The parts of a snapshot that are replaced as a whole."""
+
+
+def changed_spec(spec: SpecSnapshot, **changes: Any) -> SpecSnapshot:
+    """The snapshot with other settings: a mapping changes keys of its part, anything else replaces it."""
+    value = spec.json_value()
+    for name, change in changes.items():
+        merges = isinstance(change, dict) and name not in WHOLE
+        value[name] = {**value[name], **change} if merges else change
+    return SpecSnapshot.from_json(value)
 
 
 def crossref_spec(**changes: Any) -> SpecSnapshot:
-    """The shipped source's snapshot, with other settings: `crossref_spec(window={"unit": "DAY"})`."""
-    value = _shipped().json_value()
-    for name, change in changes.items():
-        merges = isinstance(change, dict) and name != "mapping"
-        value[name] = {**value[name], **change} if merges else change
-    return SpecSnapshot.from_json(value)
+    """The shipped Crossref's snapshot, with other settings: `crossref_spec(window={"unit": "DAY"})`."""
+    return changed_spec(shipped("crossref", "works"), **changes)
+
+
+def pubmed_spec(**changes: Any) -> SpecSnapshot:
+    """The shipped PubMed's snapshot, which has two phases and XML; `detail` changes keys of its part."""
+    spec = shipped("pubmed", "search")
+    assert spec.detail is not None
+    detail = {**spec.detail.model_dump(mode="json"), **changes.pop("detail", {})}
+    return changed_spec(spec, detail=detail, **changes)
 
 
 def page_of(
@@ -84,8 +101,9 @@ def page_of(
     total: int | None = None,
     next_token: str | None = None,
     has_more: bool | None = None,
+    **more: Any,
 ) -> DecodedPage:
     """A decoded page; its records' texts matter only where a test gives them."""
     texts = [str(item) for item in items] if raw is None else raw
     long_numbers = holds_long_number("".join(texts).encode("utf-8", "replace"))
-    return DecodedPage(items, texts, total, next_token, has_more, long_numbers)
+    return DecodedPage(items, texts, total, next_token, has_more, long_numbers, **more)

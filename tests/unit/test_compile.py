@@ -8,23 +8,33 @@ import pytest
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.compile import compile_spec, endpoint_for, rate_of
+from ingest_core.registry.compile import compile_spec, endpoint_for
+from ingest_core.registry.merge import merge_layers
+from ingest_core.registry.parts import rate_part
+from ingest_core.registry.problems import Problem, SpecInvalid
 from tests.support.specs import NOW, at, compile_document, crossref_document, crossref_spec, rows_of_document
 
 ENDPOINT = crossref_document()["endpoints"][0]
 RULE = crossref_document()["render_rules"][0]
 ROWS = {"name": "rows", "value": "page_size"}
 CURSOR = {"name": "cursor", "value": "page_token"}
+FIELD = "indexed_at"
 
 
-def problem_of(document: dict[str, Any], now: datetime = NOW) -> str:
+def problems_of(document: dict[str, Any], now: datetime = NOW) -> list[Problem]:
     """What the compiler says about a document."""
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(SpecInvalid) as refused:
         compile_document(document, now)
     assert refused.value.code == "SPEC_INVALID"
     assert refused.value.exit_code == ExitCode.BAD_INPUT
-    assert refused.value.where == "source 'crossref', endpoint 'works'"
-    return refused.value.message
+    assert refused.value.where == "source 'crossref', endpoint 'works', operation HARVEST"
+    return refused.value.problems
+
+
+def problem_of(document: dict[str, Any], now: datetime = NOW) -> Problem:
+    """The one thing the compiler says about a document."""
+    (problem,) = problems_of(document, now)
+    return problem
 
 
 def test_the_shipped_source_compiles_to_what_its_file_says() -> None:
@@ -32,58 +42,82 @@ def test_the_shipped_source_compiles_to_what_its_file_says() -> None:
 
     assert (spec.http.method, spec.http.base_url, spec.http.path) == ("GET", "https://api.crossref.org", "/works")
     assert (spec.http.connect_timeout_seconds, spec.http.read_timeout_seconds) == (10.0, 60.0)
-    assert (spec.pagination.type, spec.pagination.position, spec.pagination.token_ttl_seconds) == (
-        "TOKEN",
-        "SERVER",
-        300,
-    )
-    assert (spec.window.lag_seconds, spec.window.lookback_seconds, spec.window.step_seconds) == (600, 7200, 21600)
+    assert (spec.paging.type, spec.paging.position, spec.paging.token_ttl_seconds) == ("TOKEN", "SERVER", 300)
+    assert (spec.time.lag_seconds, spec.time.lookback_seconds, spec.time.step_seconds) == (600, 7200, 21600)
+    assert (spec.time.recheck_seconds, spec.time.time_zone, spec.time.supports_updated_since) == (1800, "UTC", True)
     assert (spec.retry.max_attempts, spec.retry.initial_seconds, spec.retry.max_seconds) == (5, 0.5, 30.0)
     assert (spec.rate.requests_per_second, spec.rate.burst) == (5.0, 1)
-    assert [(param.name, param.value) for param in spec.params] == [("cursor", "page_token"), ("rows", "page_size")]
+    assert [(param.name, param.value) for param in spec.params] == [
+        ("cursor", "page_token"),
+        ("query", "query"),
+        ("rows", "page_size"),
+    ]
     assert spec.response.updated_at_path == "$.indexed.date-time"
     assert (spec.id_normalizer, spec.on_equal) == ("DOI", "KEEP")
     assert spec.expression == {"op": "CONST", "value": True}
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "rule", "key", "value"),
     [
-        ({"http": {"base_url": "http://api.crossref.org"}}, "http.base_url 'http://api.crossref.org' is not https"),
-        ({"http": {"base_url": "ftp://x", "allow_plain_http": True}}, "http.base_url 'ftp://x' is not https"),
-        ({"http": {"base_url": "api.crossref.org"}}, "is not https"),
-        ({"credential": {"auth": "API_KEY", "ref": "env:KEY"}}, "credential.auth API_KEY is not available yet"),
-        ({"pagination": {"type": "OFFSET"}}, "pagination.type OFFSET is not available yet"),
-        ({"pagination": {"next_token": None}}, "pagination TOKEN needs next_token"),
-        ({"pagination": {"initial_token": None}}, "pagination TOKEN needs initial_token"),
-        ({"pagination": {"page_size": 1001}}, "pagination.page_size 1001 is above max_page_size 1000"),
-        ({"window": {"step": "PT30M"}}, "window.step 0:30:00 is not a multiple of HOUR"),
-        ({"window": {"step": "PT90M"}}, "window.step 1:30:00 is not a multiple of HOUR"),
-        ({"window": {"step": "PT0S"}}, "window.step 0:00:00 is not a multiple of HOUR"),
-        ({"window": {"step": "-PT6H"}}, "is not a multiple of HOUR"),
-        ({"window": {"format": "%Y-%m-%d"}}, "window.format '%Y-%m-%d' does not tell one HOUR from the next"),
-        ({"window": {"window_size": "PT0S"}}, "window.window_size must be above 0"),
-        ({"window": {"mode": "CALENDAR"}}, "window.mode CALENDAR needs window.align_to"),
-        ({"window": {"field": "other"}}, "no render rule writes RANGE over window.field 'other'"),
-        ({"window": {"field": "other"}}, "window.field 'other' is not in `fields`"),
-        ({"fields": []}, "window.field 'indexed_at' is not in `fields`"),
-        ({"render_rules": []}, "no render rule writes RANGE over window.field 'indexed_at'"),
-        ({"render_rules": [{**RULE, "op": "TERM"}]}, "no render rule writes RANGE"),
-        ({"params": []}, "params must place page_size, page_token"),
-        ({"params": [ROWS]}, "params must place page_token"),
-        ({"params": [ROWS, CURSOR, {"name": "q", "value": "query"}]}, "params.q: unknown value 'query'; known: page_"),
-        ({"params": [ROWS, {**CURSOR, "location": "PATH"}]}, "params.cursor: location PATH is not available yet"),
-        ({"params": [ROWS, {**CURSOR, "location": "BODY"}]}, "available: HEADER, QUERY"),
+        ({"http": {"base_url": "http://x.org"}}, "BASE_URL_NOT_HTTPS", "http.base_url", "http://x.org"),
+        ({"http": {"base_url": "ftp://x", "allow_plain_http": True}}, "BASE_URL_NOT_HTTPS", "http.base_url", "ftp://x"),
+        ({"http": {"base_url": "api.crossref.org"}}, "BASE_URL_NOT_HTTPS", "http.base_url", "api.crossref.org"),
+        ({"credential": {"auth": "BEARER"}}, "CREDENTIAL_MISSING", "credential.ref", None),
+        ({"pagination": {"next_token": None}}, "NEXT_TOKEN_MISSING", "pagination.next_token", None),
+        ({"pagination": {"page_size": 1001}}, "PAGE_SIZE_ABOVE_CAP", "pagination.page_size", 1001),
+        ({"window": {"step": "PT30M"}}, "STEP_NOT_WHOLE", "window.step", "0:30:00"),
+        ({"window": {"step": "PT90M"}}, "STEP_NOT_WHOLE", "window.step", "1:30:00"),
+        ({"window": {"step": "PT0S"}}, "STEP_NOT_WHOLE", "window.step", "0:00:00"),
+        ({"window": {"format": "%Y-%m-%d"}}, "FORMAT_TOO_COARSE", "window.format", "%Y-%m-%d"),
+        ({"window": {"window_size": "PT0S"}}, "WINDOW_SIZE_ZERO", "window.window_size", 0),
+        ({"window": {"mode": "CALENDAR"}}, "ALIGNMENT_MISSING", "window.align_to", None),
+        (
+            {"render_rules": [RULE | {"op": "TERM", "template": "{value}"}]},
+            "WINDOW_RULE_MISSING",
+            "render_rules",
+            FIELD,
+        ),
+        ({"params": [ROWS]}, "PAGE_PLACE_UNSENT", "params", ["page_size"]),
+        ({"params": [ROWS, CURSOR, {"name": "q", "value": "x"}]}, "PARAM_VALUE_UNKNOWN", "params.q.value", "x"),
+        ({"params": [ROWS, CURSOR | {"location": "PATH"}]}, "PATH_PARAM_UNUSED", "params.cursor.location", "PATH"),
+        ({"params": [ROWS, CURSOR | {"location": "BODY"}]}, "GET_WITH_BODY", "params.cursor.location", "BODY"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_problem_is_named(changes: dict[str, Any], message: str) -> None:
-    assert message in problem_of(crossref_document(**changes))
+def test_a_problem_names_its_rule_key_value_and_a_remedy(
+    changes: dict[str, Any], rule: str, key: str, value: Any
+) -> None:
+    problem = problem_of(crossref_document(**changes))
+
+    assert (problem.rule, problem.key, problem.value) == (rule, key, value)
+    assert problem.table.startswith("reg_")
+    assert problem.remedy
+    assert str(problem) == f"{key}: {problem.message} [{rule}, {problem.table}] -> {problem.remedy}"
 
 
-@pytest.mark.parametrize("block", ["http", "pagination", "window"])
-def test_a_block_that_is_not_there_is_named(block: str) -> None:
-    assert problem_of(crossref_document(**{block: []})) == f"no `{block}` block is in force"
+def test_a_page_asks_for_a_share_of_the_cap_unless_the_file_says_otherwise() -> None:
+    def page_size(**changes: Any) -> int:
+        return compile_document(crossref_document(pagination=changes)).paging.page_size
+
+    assert page_size() == 700
+    assert page_size(max_page_size=1) == 1
+    assert page_size(page_size=20) == 20
+
+
+def test_a_token_may_be_missing_on_the_first_page() -> None:
+    assert compile_document(crossref_document(pagination={"initial_token": None})).paging.initial_token is None
+
+
+@pytest.mark.parametrize(
+    ("block", "rule"),
+    [("http", "BASE_URL_MISSING"), ("pagination", "PAGINATION_MISSING"), ("window", "WINDOW_INCOMPLETE")],
+)
+def test_a_block_that_is_not_there_is_named(block: str, rule: str) -> None:
+    found = problems_of(crossref_document(**{block: []}))
+
+    assert {problem.rule for problem in found} == {rule}
+    assert all(problem.key.startswith(f"{block}.") for problem in found)
 
 
 @pytest.mark.parametrize("block", ["credential", "retry", "rate_limit", "batching", "capabilities", "mapping"])
@@ -96,7 +130,7 @@ def test_a_block_that_may_be_missing_has_defaults(block: str) -> None:
 
 def test_defaults_are_careful() -> None:
     document = crossref_document(window={"lag": "PT10M"})
-    for block in ("retry", "rate_limit", "credential"):
+    for block in ("retry", "rate_limit"):
         del document[block]
     for key in ("lag", "lookback"):
         del document["window"][key]
@@ -104,31 +138,33 @@ def test_defaults_are_careful() -> None:
 
     assert (spec.rate.requests_per_second, spec.rate.burst) == (1.0, 1)
     assert (spec.retry.max_attempts, spec.retry.retry_statuses) == (5, [408, 429, 500, 502, 503, 504])
-    assert (spec.window.lag_seconds, spec.window.lookback_seconds, spec.window.recheck_seconds) == (600, 0, 0)
+    assert (spec.time.lag_seconds, spec.time.lookback_seconds, spec.time.recheck_seconds) == (600, 0, 0)
     assert (spec.auth.type, spec.auth.credential_ref) == ("NONE", None)
-    assert rate_of(None) == spec.rate
+    assert rate_part(merge_layers("rate_limit", [])) == spec.rate
 
 
 def test_all_problems_are_said_at_once() -> None:
-    message = problem_of(
-        crossref_document(
-            http={"base_url": "http://x"},
-            pagination={"next_token": None, "page_size": 5000},
-            window={"step": "PT1M", "mode": "CALENDAR"},
-            params=[ROWS],
-            render_rules=[],
-        )
+    document = crossref_document(
+        http={"base_url": "http://x"},
+        pagination={"next_token": None, "page_size": 5000},
+        window={"step": "PT1M", "mode": "CALENDAR"},
+        params=[ROWS],
+        render_rules=[],
     )
+    found = problems_of(document)
+    with pytest.raises(SpecInvalid) as refused:
+        compile_document(document)
 
-    assert [problem.split(" ")[0] for problem in message.split("; ")] == [
-        "http.base_url",
-        "pagination",
-        "pagination.page_size",
-        "window.step",
-        "window.mode",
-        "params",
-        "no",
+    assert [problem.rule for problem in found] == [
+        "BASE_URL_NOT_HTTPS",
+        "NEXT_TOKEN_MISSING",
+        "PAGE_SIZE_ABOVE_CAP",
+        "STEP_NOT_WHOLE",
+        "ALIGNMENT_MISSING",
+        "PAGE_PLACE_UNSENT",
+        "WINDOW_RULE_MISSING",
     ]
+    assert [line.strip() for line in refused.value.message.splitlines()[1:]] == [str(problem) for problem in found]
 
 
 def test_plain_http_is_allowed_where_it_is_meant() -> None:
@@ -138,48 +174,54 @@ def test_plain_http_is_allowed_where_it_is_meant() -> None:
 
 
 @pytest.mark.parametrize(
-    "template",
+    ("template", "rule"),
     [
-        "{from.__class__}",
-        "{from.__class__.__mro__[1]}",
-        "{to[0]}",
-        "{window}",
-        "{}",
-        "{0}",
-        "from:{from} {secret}",
+        ("{from.__class__}{to}", "TEMPLATE_INVALID"),
+        ("{from.__class__.__mro__[1]}", "TEMPLATE_INVALID"),
+        ("{to[0]}", "TEMPLATE_INVALID"),
+        ("{}", "TEMPLATE_INVALID"),
+        ("{0}", "TEMPLATE_INVALID"),
+        ("{from", "TEMPLATE_INVALID"),
+        ("from}", "TEMPLATE_INVALID"),
+        ("{", "TEMPLATE_INVALID"),
+        ("{from:>999999999}{to}", "TEMPLATE_INVALID"),
+        ("{from!r}{to}", "TEMPLATE_INVALID"),
+        ("{from:{to}}", "TEMPLATE_INVALID"),
+        ("{from|eval}{to}", "TEMPLATE_INVALID"),
+        ("{from}{to}{window}", "TEMPLATE_NAME_UNKNOWN"),
+        ("{from}{to}{secret}", "TEMPLATE_NAME_UNKNOWN"),
+        ("{from}", "TEMPLATE_NAME_MISSING"),
+        ("always", "TEMPLATE_NAME_MISSING"),
     ],
 )
-def test_a_template_knows_from_and_to_and_nothing_else(template: str) -> None:
-    message = problem_of(crossref_document(render_rules=[{**RULE, "template": template}]))
+def test_a_template_has_from_and_to_and_nothing_else(template: str, rule: str) -> None:
+    problem = problem_of(crossref_document(render_rules=[{**RULE, "template": template}]))
 
-    assert "has unknown names" in message
-    assert "known: from, to" in message
+    assert (problem.rule, problem.key, problem.value) == (rule, "render_rules.indexed_at.RANGE", template)
 
 
 def test_braces_may_be_written_twice_to_stand_for_themselves() -> None:
     assert compile_document(crossref_document(render_rules=[{**RULE, "template": "{{x}}{from}{to}"}]))
 
 
-@pytest.mark.parametrize("template", ["{from", "from}", "{from!}", "{"])
-def test_a_template_that_does_not_parse_is_a_problem_like_any_other(template: str) -> None:
-    assert "template" in problem_of(crossref_document(render_rules=[{**RULE, "template": template}]))
-
-
-@pytest.mark.parametrize("template", ["{from:>999999999}{to}", "{from!r}{to}", "{from:{to}}", "{from:%Y}{to}"])
-def test_a_template_has_no_format_specifications_or_conversions(template: str) -> None:
-    problem_of(crossref_document(render_rules=[{**RULE, "template": template}]))
-
-
 @pytest.mark.parametrize("key", ["items", "id", "updated_at", "total"])
 def test_a_path_that_does_not_parse_is_a_problem(key: str) -> None:
     response = {**ENDPOINT["response"], key: "$.[["}
 
-    assert "$.[[" in problem_of(crossref_document(endpoints=[{**ENDPOINT, "response": response}]))
+    problem = problem_of(crossref_document(endpoints=[{**ENDPOINT, "response": response}]))
+
+    assert (problem.rule in ("PATH_INVALID", "EXPRESSION_INVALID"), problem.value) == (True, "$.[[")
+    assert problem.key == f"endpoints.works.response.{key}"
 
 
 def test_an_infinite_rate_is_refused() -> None:
     with pytest.raises(BadInput):
         assert compile_document(crossref_document(rate_limit={"requests_per_second": float("inf")})).fingerprint
+
+
+def ways(spec: SpecSnapshot) -> list[set[str]]:
+    """The parameters each render rule writes."""
+    return [set(rule.params) for rule in spec.rules]
 
 
 class TestTheMostSpecificBlockWins:
@@ -232,17 +274,17 @@ class TestTheMostSpecificBlockWins:
     def test_a_block_not_yet_or_no_longer_in_force_is_as_if_not_there(self) -> None:
         http = {**crossref_document()["http"], "effective_from": "2026-04-01"}
 
-        assert problem_of(crossref_document(http=[http])) == "no `http` block is in force"
+        assert problem_of(crossref_document(http=[http])).rule == "BASE_URL_MISSING"
 
     def test_render_rules_too(self) -> None:
         special = {**RULE, "param": "special", "for": {"endpoint": "works"}}
 
-        assert compile_document(crossref_document(render_rules=[RULE, special])).render.param == "special"
+        assert ways(compile_document(crossref_document(render_rules=[RULE, special]))) == [{"special"}]
 
     def test_a_render_rule_that_has_expired_is_not_used(self) -> None:
         old = {**RULE, "param": "old", "effective_to": "2020-01-01"}
 
-        assert compile_document(crossref_document(render_rules=[old, RULE])).render.param == "filter"
+        assert ways(compile_document(crossref_document(render_rules=[old, RULE]))) == [{"filter"}]
 
     def test_a_parameter_is_placed_once(self) -> None:
         special = {**ROWS, "location": "HEADER", "for": {"endpoint": "works"}}
@@ -290,7 +332,7 @@ class TestWhichEndpoint:
                 Operation.HARVEST,
                 "no endpoint 'authors' for HARVEST (endpoints that serve HARVEST: works)",
             ),
-            (ONE, None, Operation.BACKFILL, "no endpoint named for BACKFILL (endpoints that serve BACKFILL: none)"),
+            (ONE, None, Operation.UPDATE, "no endpoint named for UPDATE (endpoints that serve UPDATE: none)"),
             (ONE, "works", Operation.UPDATE, "no endpoint 'works' for UPDATE (endpoints that serve UPDATE: none)"),
         ],
     )
@@ -308,105 +350,3 @@ class TestWhichEndpoint:
         rows = rows_of_document(crossref_document(endpoints=[ENDPOINT, other]))
 
         assert compile_spec(rows, "crossref", "journals", Operation.HARVEST, NOW).http.path == "/journals"
-
-
-OTHER_SETTINGS: dict[str, Any] = {
-    "snapshot_version": 2,
-    "provenance_code": "datacite",
-    "endpoint_name": "dois",
-    "operation_code": "UPDATE",
-    "http": {
-        "method": "POST",
-        "base_url": "https://example.org",
-        "path": "/other",
-        "headers": {},
-        "query": {"mailto": "x"},
-        "connect_timeout_seconds": 1.0,
-        "read_timeout_seconds": 1.0,
-        "allow_plain_http": True,
-    },
-    "auth": {"type": "BEARER", "credential_ref": "env:KEY"},
-    "pagination": {
-        "type": "URL",
-        "position": "CLIENT",
-        "page_size": 1,
-        "max_page": 9,
-        "initial_token": "0",
-        "next_token_path": "$.next",
-        "has_more_path": "$.more",
-        "token_ttl_seconds": None,
-    },
-    "window": {
-        "mode": "CALENDAR",
-        "field": "created_at",
-        "watermark_key": "created_at",
-        "lag_seconds": 0,
-        "lookback_seconds": 0,
-        "recheck_seconds": 0,
-        "window_size_seconds": 1,
-        "step_seconds": 3600,
-        "overlap_seconds": 1,
-        "baseline": "2020-01-01T00:00:00.000000Z",
-        "align_to": "DAY",
-        "unit": "DAY",
-        "format": "%Y",
-        "upper_inclusive": False,
-        "stored_precision": None,
-    },
-    "retry": {
-        "max_attempts": 1,
-        "initial_seconds": 1.0,
-        "max_seconds": 1.0,
-        "multiplier": 1.0,
-        "jitter": 0.0,
-        "retry_statuses": [],
-    },
-    "rate": {"requests_per_second": 1.0, "burst": 2},
-    "params": [],
-    "render": {"field": "created_at", "param": "q", "template": "{from}"},
-    "response": {"items_path": "$", "id_path": "$.id", "updated_at_path": "$.at", "total_path": None},
-    "mapping": {},
-    "id_normalizer": "NONE",
-    "on_equal": "CHANGED",
-}
-EACH_SETTING = [
-    {part: {name: value} if isinstance(change, dict) and part != "mapping" else change}
-    for part, change in OTHER_SETTINGS.items()
-    for name, value in (change.items() if isinstance(change, dict) and change else [("", None)])
-]
-
-
-def test_the_table_of_other_settings_names_every_setting() -> None:
-    snapshot = crossref_spec().json_value()
-    assert set(OTHER_SETTINGS) | {"expression"} == set(snapshot)
-    for part, change in OTHER_SETTINGS.items():
-        if change and isinstance(change, dict):
-            assert set(change) | {"policy"} == set(snapshot[part]) | {"policy"}  # there is one policy
-
-
-@pytest.mark.parametrize("change", EACH_SETTING, ids=str)
-def test_any_setting_is_in_the_fingerprint_and_not_in_the_query(change: dict[str, Any]) -> None:
-    changed = crossref_spec(**change)
-
-    assert changed != crossref_spec()
-    assert changed.fingerprint != crossref_spec().fingerprint
-    assert changed.expr_proto_hash == crossref_spec().expr_proto_hash
-
-
-def test_another_query_changes_both() -> None:
-    changed = crossref_spec(expression={"op": "CONST", "value": False})
-
-    assert changed.fingerprint != crossref_spec().fingerprint
-    assert changed.expr_proto_hash != crossref_spec().expr_proto_hash
-
-
-def test_a_snapshot_survives_storage() -> None:
-    spec = crossref_spec()
-    stored = SpecSnapshot.from_json(spec.json_value())
-
-    assert stored == spec
-    assert stored.fingerprint == spec.fingerprint
-
-
-def test_compiling_twice_gives_the_same_fingerprint() -> None:
-    assert compile_document(crossref_document()).fingerprint == crossref_spec().fingerprint

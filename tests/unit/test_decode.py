@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from ingest_core.execution.decode import DecodedPage, PageBroken, decode_page
+from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import SpecSnapshot
 from tests.support.specs import crossref_spec
 
@@ -121,7 +122,7 @@ def test_what_is_not_json_is_garbled(body: bytes) -> None:
         decode_page(body, SPEC)
 
     assert broken.value.code == "NOT_JSON"
-    assert broken.value.garbled
+    assert broken.value.level == ErrorLevel.L1
     assert len(str(broken.value)) < 1000
 
 
@@ -147,7 +148,7 @@ def test_json_without_the_list_of_records_is_an_error_of_another_kind(document: 
         decode_page(json.dumps(document).encode(), SPEC)
 
     assert broken.value.code == "ITEMS_MISSING"
-    assert not broken.value.garbled
+    assert broken.value.level == ErrorLevel.L2
     assert "$.message.items" in str(broken.value)
 
 

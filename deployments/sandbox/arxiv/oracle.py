@@ -2,23 +2,24 @@
 
 from typing import Any
 
-from deployments.sandbox.arxiv.template import ARXIV, ATOM, parse_entry, plain
+from deployments.sandbox.arxiv.template import ARXIV, ATOM, parse_entry
+from deployments.sandbox.expected import bare_doi, inner_text, real_date, said
 
 
 def expected_record(text: str) -> dict[str, Any]:
     """The common record of one entry; a key with nothing to say is absent."""
     entry = parse_entry(text)
     category = entry.find(f"{ARXIV}primary_category")
-    bare_id = plain(entry.find(f"{ATOM}id")).removeprefix("http://arxiv.org/abs/").rpartition("v")[0]
-    names = [plain(author.find(f"{ATOM}name")) for author in entry.findall(f"{ATOM}author")]
-    doi, journal = plain(entry.find(f"{ARXIV}doi")), plain(entry.find(f"{ARXIV}journal_ref"))
-    record = {
-        "title": plain(entry.find(f"{ATOM}title")),
-        "authors": [{"name": name} for name in names if name],
-        "dates": {"published": plain(entry.find(f"{ATOM}published"))[: len("YYYY-MM-DD")]},
-        "identifiers": {"arxiv": bare_id, **({"doi": doi.lower()} if doi else {})},
-        "journal": {"title": journal} if journal else {},
-        "type": "" if category is None else category.get("term", ""),
-        "abstract": plain(entry.find(f"{ATOM}summary")),
-    }
-    return {name: value for name, value in record.items() if value}
+    bare_id = inner_text(entry.find(f"{ATOM}id")).removeprefix("http://arxiv.org/abs/").rpartition("v")[0]
+    names = [inner_text(author.find(f"{ATOM}name")) for author in entry.findall(f"{ATOM}author")]
+    return said(
+        {
+            "title": inner_text(entry.find(f"{ATOM}title")),
+            "authors": [{"name": name} for name in names if name],
+            "dates": said({"published": real_date(inner_text(entry.find(f"{ATOM}published")))}),
+            "identifiers": said({"arxiv": bare_id, "doi": bare_doi(inner_text(entry.find(f"{ARXIV}doi")))}),
+            "journal": said({"title": inner_text(entry.find(f"{ARXIV}journal_ref"))}),
+            "type": "" if category is None else category.get("term", ""),
+            "abstract": inner_text(entry.find(f"{ATOM}summary")),
+        }
+    )

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from xml.etree import ElementTree as ET
 
+from deployments.sandbox.expected import inner_text
 from deployments.sandbox.instant import read_ms
 
 ATOM, ARXIV = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
@@ -49,11 +50,6 @@ def parse_entry(text: str) -> ET.Element:
     return entry
 
 
-def plain(element: ET.Element | None) -> str:
-    """The text within, its white space collapsed."""
-    return "" if element is None else " ".join("".join(element.itertext()).split())
-
-
 def _read(text: str) -> Template:
     own_id = OWN_ID.findall(text)[0]
     entry = parse_entry(text)
@@ -74,8 +70,8 @@ def _read(text: str) -> Template:
 
 def _reason(entry: ET.Element) -> str | None:
     """Why no harvest can use the entry, if so."""
-    updated = plain(entry.find(f"{ATOM}updated"))
-    if not plain(entry.find(f"{ATOM}id")):
+    updated = inner_text(entry.find(f"{ATOM}updated"))
+    if not inner_text(entry.find(f"{ATOM}id")):
         return "ID_MISSING"
     if not updated:
         return "UPDATED_AT_MISSING"
@@ -89,10 +85,10 @@ def _reason(entry: ET.Element) -> str | None:
 def _words(entry: ET.Element) -> dict[str, str]:
     """What each field of a query looks into, in lower case."""
     fields = {
-        "ti": plain(entry.find(f"{ATOM}title")),
-        "abs": plain(entry.find(f"{ATOM}summary")),
-        "au": "\n".join(plain(author.find(f"{ATOM}name")) for author in entry.iter(f"{ATOM}author")),
-        "co": plain(entry.find(f"{ARXIV}comment")),
-        "jr": plain(entry.find(f"{ARXIV}journal_ref")),
+        "ti": inner_text(entry.find(f"{ATOM}title")),
+        "abs": inner_text(entry.find(f"{ATOM}summary")),
+        "au": "\n".join(inner_text(author.find(f"{ATOM}name")) for author in entry.iter(f"{ATOM}author")),
+        "co": inner_text(entry.find(f"{ARXIV}comment")),
+        "jr": inner_text(entry.find(f"{ARXIV}journal_ref")),
     }
     return {name: text.lower() for name, text in {**fields, "all": "\n".join(fields.values())}.items()}

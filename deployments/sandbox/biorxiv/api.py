@@ -33,7 +33,7 @@ class RxivApi:
             asked = read_path(request.path, self._server.code)
         except UnreadablePathError as unreadable:
             return misunderstood(str(unreadable))
-        return self._list(asked) if isinstance(asked, Interval) else self._detail(asked)
+        return self._list(asked, _category(request)) if isinstance(asked, Interval) else self._detail(asked)
 
     def refuse(self) -> Reply:
         """A proxy's 429: no limit is documented, so the API has no words for it."""
@@ -46,7 +46,7 @@ class RxivApi:
         except UnreadablePathError:
             return
         now_ms = self._clock.now_ms()
-        found = self._search(asked) if isinstance(asked, Interval) else []
+        found = self._search(asked, _category(request)) if isinstance(asked, Interval) else []
         for version in found[:works]:
             self._corpus.touch(version.work, now_ms)
 
@@ -73,18 +73,19 @@ class RxivApi:
     def _record(self, version: Version) -> dict[str, Any]:
         return expected_record(self._catalogue.body(version))
 
-    def _search(self, interval: Interval) -> list[Version]:
+    def _search(self, interval: Interval, category: str) -> list[Version]:
         found = posted(self._corpus, interval.from_ms, interval.to_ms, self._clock.now_ms())
-        return sorted(found, key=self._catalogue.place)
+        wanted = [version for version in found if self._catalogue.template(version.work).fits(category)]
+        return sorted(wanted, key=self._catalogue.place)
 
-    def _list(self, interval: Interval) -> Reply:
-        found = self._search(interval)
+    def _list(self, interval: Interval, category: str) -> Reply:
+        found = self._search(interval, category)
         hits = found[interval.cursor : interval.cursor + self._server.page_size]
         if not hits:
             return past_the_end() if found else nothing()
         message = {
             "status": "ok",
-            "category": "all",
+            "category": category or "all",
             "interval": f"{interval.first}:{interval.last}",
             "funder": "all",
             # A number on the first page, text on every later one; so it came.
@@ -111,6 +112,11 @@ class RxivApi:
 
 BiorxivApi = partial(RxivApi, BIORXIV)
 MedrxivApi = partial(RxivApi, MEDRXIV)
+
+
+def _category(request: Request) -> str:
+    """The subject asked for, in which an underscore stands for a space; empty for all."""
+    return request.query.get("category", "").replace("_", " ").strip().lower()
 
 
 def _whole_day(ms: int | None) -> int | None:

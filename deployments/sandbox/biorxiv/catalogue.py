@@ -61,7 +61,7 @@ class Catalogue:
         doi, day = self.doi(version.work), to_datetime(version.at_ms)
         path = f"{day:%Y/%m/%d}/{doi.partition('/')[2]}"
         served = {"doi": doi, "version": str(version.number), "date": f"{day:%Y-%m-%d}"}
-        preprint["jatsxml"] = f"https://www.{self._server.code}.org/content/early/{path}.source.xml"
+        preprint["jatsxml"] = f"https://www.{self._server.code}.org/content/early/{path}v{version.number}.source.xml"
         for name, value in served.items():
             if preprint[name] and not preprint[name].startswith("0000"):
                 preprint[name] = value

@@ -2,16 +2,19 @@
 
 from typing import Any
 
+from deployments.sandbox.expected import bare_doi, said, text
+
 
 def expected_record(preprint: dict[str, Any]) -> dict[str, Any]:
     """The common record of one version; a key with nothing to say is absent."""
-    names = [part.strip() for part in (preprint["authors"] or "").split(";")]
-    record = {
-        "title": (preprint["title"] or "").strip(),
-        "authors": [{"name": name} for name in names if name],
-        "dates": {"published": preprint["date"]},
-        "identifiers": {"doi": preprint["doi"].lower()},
-        "type": (preprint["type"] or "").strip(),
-        "abstract": (preprint["abstract"] or "").strip(),
-    }
-    return {name: value for name, value in record.items() if value}
+    names = text(preprint["authors"]).split(";")
+    return said(
+        {
+            "title": text(preprint["title"]),
+            "authors": [{"name": name} for written in names if (name := text(written))],
+            "dates": {"published": preprint["date"]},
+            "identifiers": {"doi": bare_doi(preprint["doi"])},
+            "type": text(preprint["type"]),
+            "abstract": text(preprint["abstract"]),
+        }
+    )

@@ -20,6 +20,10 @@ class Template:
     preprint: Preprint
     reason: str | None
 
+    def fits(self, category: str) -> bool:
+        """True when it is of this subject; none named is every subject."""
+        return not category or self.preprint["category"].lower() == category
+
 
 @cache
 def load_templates(server: Server) -> tuple[Template, ...]:

@@ -51,6 +51,8 @@ class Catalogue:
         identification = dict(protocol["identificationModule"])
         if template.identified:
             identification["nctId"] = self.key(version.work)
+        else:  # what has no number is at least told apart by the sponsor's own
+            identification["orgStudyIdInfo"] = {"id": f"ORG-{version.work}"}
         protocol["identificationModule"] = identification
         protocol["statusModule"] = _status(template, version)
         return {**template.study, "protocolSection": protocol, "derivedSection": _derived(template, version)}
@@ -74,13 +76,11 @@ class Listed:
 
 
 def _status(template: Template, version: Version) -> dict[str, Any]:
-    """The update date in the template's own shape: some have none, or only a month."""
+    """The update date; some have none, or one that does not exist."""
     status = dict(template.study["protocolSection"]["statusModule"])
     status["lastUpdateSubmitDate"] = _day(version.at_ms)
-    if template.update_form:
-        stamp = dict(status["lastUpdatePostDateStruct"])
-        stamp["date"] = _day(version.at_ms)[: len(template.update_form)]
-        status["lastUpdatePostDateStruct"] = stamp
+    if template.dated:
+        status["lastUpdatePostDateStruct"] = {**status["lastUpdatePostDateStruct"], "date": _day(version.at_ms)}
     return status
 
 

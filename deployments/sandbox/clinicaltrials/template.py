@@ -11,17 +11,16 @@ import orjson
 from deployments.sandbox.clinicaltrials.stamp import read_stamp
 
 Study = dict[str, Any]
-MONTH = "YYYY-MM"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A study, what searches ask of it, and how it says when it was updated."""
+    """A study, what searches ask of it, and the date it was updated on, which may be none."""
 
     study: Study
     words: dict[str, str]
     first_posted_ms: int
-    update_form: str | None
+    updated: str | None
     identified: bool
 
     @property
@@ -29,9 +28,14 @@ class Template:
         """Why no harvest can use the study, if so."""
         if not self.identified:
             return "ID_MISSING"
-        if self.update_form is None:
+        if self.updated is None:
             return "UPDATED_AT_MISSING"
-        return "UPDATED_AT_INVALID" if self.update_form == MONTH else None
+        return None if self.dated else "UPDATED_AT_INVALID"
+
+    @property
+    def dated(self) -> bool:
+        """True when the date of the update is one."""
+        return self.updated is not None and read_stamp(self.updated) is not None
 
 
 @cache
@@ -44,13 +48,12 @@ def load_templates() -> tuple[Template, ...]:
 def _read(study: Study) -> Template:
     protocol = study["protocolSection"]
     status = protocol["statusModule"]
-    updated = status.get("lastUpdatePostDateStruct", {}).get("date")
     posted = status.get("studyFirstPostDateStruct", {}).get("date", "2000-01-01")
     return Template(
         study=study,
         words=_words(protocol),
         first_posted_ms=(read_stamp(posted) or (0, 0))[0],
-        update_form=None if updated is None else MONTH if len(updated) == len(MONTH) else "YYYY-MM-DD",
+        updated=status.get("lastUpdatePostDateStruct", {}).get("date"),
         identified="nctId" in protocol["identificationModule"],
     )
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from deployments.sandbox.expected import bare_doi, bare_orcid, said, text, unique
+
 LENGTHS = {1: 4, 2: 7, 3: 10}
 
 
@@ -14,7 +16,7 @@ def expected_record(work: Mapping[str, Any]) -> dict[str, Any]:
             "title": text((work.get("title") or [None])[0]),
             "authors": [author for entry in work.get("author") or () if (author := read_author(entry))],
             "dates": said({"published": published(work), "created": created(work)}),
-            "identifiers": said({"doi": text(work.get("DOI")).lower()}),
+            "identifiers": said({"doi": bare_doi(work.get("DOI"))}),
             "journal": journal(work),
             "type": text(work.get("type")),
             "abstract": text(work.get("abstract")),
@@ -22,21 +24,11 @@ def expected_record(work: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def said(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts that say something."""
-    return {name: part for name, part in parts.items() if part}
-
-
-def text(value: object) -> str:
-    """The provider's text, trimmed; empty when there is none."""
-    return value.strip() if isinstance(value, str) else ""
-
-
 def read_author(entry: Mapping[str, Any]) -> dict[str, str]:
     """The name and ORCID; empty for an author without a name."""
     parts = (text(entry.get("given")), text(entry.get("family")))
     name = " ".join(part for part in parts if part) or text(entry.get("name"))
-    return said({"name": name, "orcid": text(entry.get("ORCID")).rpartition("/")[2]}) if name else {}
+    return said({"name": name, "orcid": bare_orcid(entry.get("ORCID"))}) if name else {}
 
 
 def published(work: Mapping[str, Any]) -> str:
@@ -58,4 +50,4 @@ def created(work: Mapping[str, Any]) -> str:
 def journal(work: Mapping[str, Any]) -> dict[str, Any]:
     """Where it appeared: the first container title, and each ISSN once."""
     title = text((work.get("container-title") or [None])[0])
-    return said({"title": title, "issn": list(dict.fromkeys(work.get("ISSN") or ()))})
+    return said({"title": title, "issn": unique(work.get("ISSN") or ())})

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.datacite.field import texts_at
 from deployments.sandbox.datacite.template import Template, load_templates
 from deployments.sandbox.instant import write_seconds
+from deployments.sandbox.lucene.field import texts_at
 
 MARK = ".w"
 SECOND_MS = 1000

@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
-from deployments.sandbox.datacite.values import bare_doi, bare_orcid, filled, first, real_date, text_of
+from deployments.sandbox.expected import bare_doi, bare_orcid, first, real_date, said, text, unique
 
 
 def common_record(body: Mapping[str, Any]) -> dict[str, Any]:
     """What a harvest must make of this body."""
     attributes = body["attributes"]
     published = first(real_date(date) for date in (*_issued(attributes), attributes.get("publicationYear")))
-    return filled(
+    return said(
         {
-            "title": text_of(attributes["titles"][0].get("title")) if attributes.get("titles") else None,
+            "title": text(attributes["titles"][0].get("title")) if attributes.get("titles") else "",
             "authors": [author for creator in attributes.get("creators", ()) if (author := _author(creator))],
-            "dates": filled({"published": published, "created": real_date(attributes.get("created"))}),
-            "identifiers": filled({"doi": bare_doi(attributes["doi"]), "arxiv": _arxiv(attributes)}),
+            "dates": said({"published": published, "created": real_date(attributes.get("created"))}),
+            "identifiers": said({"doi": bare_doi(attributes["doi"]), "arxiv": _arxiv(attributes)}),
             "journal": _journal(attributes.get("container") or {}),
-            "type": text_of(attributes["types"].get("resourceTypeGeneral")),
+            "type": text(attributes["types"].get("resourceTypeGeneral")),
             "abstract": first(
-                text_of(one.get("description"))
+                text(one.get("description"))
                 for one in attributes.get("descriptions", ())
                 if one.get("descriptionType") == "Abstract"
             ),
@@ -31,22 +31,20 @@ def _issued(attributes: Mapping[str, Any]) -> list[object]:
     return [one.get("date") for one in attributes.get("dates", ()) if one.get("dateType") == "Issued"]
 
 
-def _author(creator: Mapping[str, Any]) -> dict[str, Any] | None:
-    parts = [text for name in ("givenName", "familyName") if (text := text_of(creator.get(name)))]
-    name = " ".join(parts) or text_of(creator.get("name"))
+def _author(creator: Mapping[str, Any]) -> dict[str, str]:
+    parts = (text(creator.get("givenName")), text(creator.get("familyName")))
+    name = " ".join(part for part in parts if part) or text(creator.get("name"))
     identifiers = creator.get("nameIdentifiers") or ()
     orcid = first(bare_orcid(one.get("nameIdentifier")) for one in identifiers)
-    return filled({"name": name, "orcid": orcid}) if name else None
+    return said({"name": name, "orcid": orcid}) if name else {}
 
 
-def _arxiv(attributes: Mapping[str, Any]) -> str | None:
+def _arxiv(attributes: Mapping[str, Any]) -> str:
     return first(
-        text_of(one.get("identifier"))
-        for one in attributes.get("identifiers", ())
-        if one.get("identifierType") == "arXiv"
+        text(one.get("identifier")) for one in attributes.get("identifiers", ()) if one.get("identifierType") == "arXiv"
     )
 
 
 def _journal(container: Mapping[str, Any]) -> dict[str, Any]:
-    issn = text_of(container.get("identifier")) if container.get("identifierType") == "ISSN" else None
-    return filled({"title": text_of(container.get("title")), "issn": [issn] if issn else []})
+    issn = [container.get("identifier")] if container.get("identifierType") == "ISSN" else []
+    return said({"title": text(container.get("title")), "issn": unique(issn)})

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deployments.sandbox.datacite.clause import Clause
 from deployments.sandbox.datacite.failure import SearchRefusedError
-from deployments.sandbox.datacite.lucene import LuceneError, Operator, read_lucene
+from deployments.sandbox.lucene.clause import Clause
+from deployments.sandbox.lucene.query import LuceneError, Operator, read_lucene
 
 SIZE, MOST_SIZE, MOST_REACHED = 25, 1000, 10_000
 SORT_FIELDS = frozenset({"name", "created", "updated", "relevance"})

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.datacite.field import texts_at
 from deployments.sandbox.doaj.template import Template, load_templates
 from deployments.sandbox.instant import write_seconds
+from deployments.sandbox.lucene.field import texts_at
 
 SECOND_MS = 1000
 HOUR_MS = 3_600_000

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deployments.sandbox.datacite.clause import Clause
-from deployments.sandbox.datacite.lucene import LuceneError, Operator, read_lucene
 from deployments.sandbox.doaj.failure import DEEP, DISALLOWED, BadRequestError, not_executed
 from deployments.sandbox.doaj.wording import allowed, escape_colons, full_names
+from deployments.sandbox.lucene.clause import Clause
+from deployments.sandbox.lucene.query import LuceneError, Operator, read_lucene
 
 PAGE_SIZE, MOST_PAGE_SIZE, MOST_REACHED = 10, 100, 1000
 SORT_FIELDS = frozenset({"last_updated", "created_date", "title"})

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from deployments.sandbox.expected import bare_doi, bare_orcid, said, text, unique
+
 
 def expected_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """What a harvest must make of this body; nothing to say, no key."""
@@ -22,33 +24,22 @@ def expected_record(record: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def said(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts that say something."""
-    return {name: part for name, part in parts.items() if part}
-
-
-def text(value: object) -> str:
-    """The provider's text, trimmed; empty when there is none."""
-    return value.strip() if isinstance(value, str) else ""
-
-
 def read_author(entry: Mapping[str, Any]) -> dict[str, str]:
     """First and last name, else the name of a group, else the name as printed; empty without any."""
     parts = (text(entry.get("firstName")), text(entry.get("lastName")))
     name = " ".join(part for part in parts if part) or text(entry.get("collectiveName")) or text(entry.get("fullName"))
     known = entry.get("authorId") or {}
-    orcid = text(known.get("value")) if known.get("type") == "ORCID" else ""
+    orcid = bare_orcid(known.get("value")) if known.get("type") == "ORCID" else ""
     return said({"name": name, "orcid": orcid}) if name else {}
 
 
 def identifiers(record: Mapping[str, Any]) -> dict[str, str]:
     """The ids as they stand; a DOI has no case."""
     others = {name: text(record.get(name)) for name in ("pmid", "pmcid")}
-    return said({"doi": text(record.get("doi")).lower(), **others})
+    return said({"doi": bare_doi(record.get("doi")), **others})
 
 
 def journal(record: Mapping[str, Any]) -> dict[str, Any]:
     """The journal, and its printed and electronic ISSN."""
     given = (record.get("journalInfo") or {}).get("journal") or {}
-    issn = [text(given.get(name)) for name in ("issn", "essn")]
-    return said({"title": text(given.get("title")), "issn": list(dict.fromkeys(number for number in issn if number))})
+    return said({"title": text(given.get("title")), "issn": unique(given.get(name) for name in ("issn", "essn"))})

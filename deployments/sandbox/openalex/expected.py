@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from deployments.sandbox.expected import bare_doi, bare_orcid, said, text, unique
+
 DAY = 10
 
 
@@ -24,28 +26,19 @@ def expected_record(work: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def said(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts that say something."""
-    return {name: part for name, part in parts.items() if part}
-
-
-def text(value: object) -> str:
-    """The provider's text, trimmed; empty when there is none."""
-    return value.strip() if isinstance(value, str) else ""
-
-
 def read_author(entry: Mapping[str, Any]) -> dict[str, str]:
     """The author's own name, else the name as printed; empty without either."""
     author = entry["author"]
     name = text(author.get("display_name")) or text(entry.get("raw_author_name"))
-    return said({"name": name, "orcid": last_part(author.get("orcid"))}) if name else {}
+    return said({"name": name, "orcid": bare_orcid(author.get("orcid"))}) if name else {}
 
 
 def identifiers(work: Mapping[str, Any]) -> dict[str, str]:
     """The ids without their URLs; a DOI has slashes of its own."""
     ids = work["ids"]
-    doi = text(work.get("doi")).lower().removeprefix("https://doi.org/")
-    return said({"doi": doi, "pmid": last_part(ids.get("pmid")), "pmcid": last_part(ids.get("pmcid"))})
+    return said(
+        {"doi": bare_doi(work.get("doi")), "pmid": last_part(ids.get("pmid")), "pmcid": last_part(ids.get("pmcid"))}
+    )
 
 
 def last_part(url: object) -> str:
@@ -56,7 +49,7 @@ def last_part(url: object) -> str:
 def journal(work: Mapping[str, Any]) -> dict[str, Any]:
     """Where it appeared first."""
     source = (work.get("primary_location") or {}).get("source") or {}
-    return said({"title": text(source.get("display_name")), "issn": list(dict.fromkeys(source.get("issn") or ()))})
+    return said({"title": text(source.get("display_name")), "issn": unique(source.get("issn") or ())})
 
 
 def abstract(index: Mapping[str, list[int]] | None) -> str:

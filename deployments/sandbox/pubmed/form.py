@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from deployments.sandbox.provider import Request
 
 LONGEST_URL = 8190
 MOST_DIGITS = 18
-FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +39,5 @@ def read_number(text: str) -> int | None:
 
 def read_form(request: Request) -> Form:
     """The request's parameters; those of a posted form win."""
-    posted: dict[str, str] = {}
-    if request.method == "POST" and request.headers.get("content-type", FORM).startswith(FORM):
-        posted = dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
-    asked = len(request.path) + len(urlencode(request.query))
-    return Form({**request.query, **posted}, url_too_long=asked > LONGEST_URL)
+    length = len(request.path) + len(urlencode(request.query))
+    return Form(request.asked, url_too_long=length > LONGEST_URL)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from deployments.sandbox.pubmed.record import Element, date_parts, parse, text_of
+from deployments.sandbox.expected import inner_text
+from deployments.sandbox.pubmed.record import Element, date_parts, parse
 
 EMPTY = ("booktitle", "medium", "edition", "publisherlocation", "publishername", "srcdate", "reportnumber", "docdate")
 STATUSES = {"MEDLINE": "PubMed - indexed for MEDLINE", "Publisher": "PubMed - as supplied by publisher"}
@@ -14,29 +15,29 @@ def summarise(body: str) -> dict[str, Any]:
     """The summary of a record as efetch serves it."""
     root = parse(body)
     authors = _authors(root)
-    title = text_of(root.find(".//ArticleTitle")) or text_of(root.find(".//BookTitle"))
+    title = inner_text(root.find(".//ArticleTitle")) or inner_text(root.find(".//BookTitle"))
     return {
-        "uid": text_of(root.find(".//PMID")),
-        "pubdate": " ".join(text_of(part) for part in _children(root, ".//PubDate")),
+        "uid": inner_text(root.find(".//PMID")),
+        "pubdate": " ".join(inner_text(part) for part in _children(root, ".//PubDate")),
         "epubdate": " ".join(date_parts(root.find(".//ArticleDate"))),
-        "source": text_of(root.find(".//ISOAbbreviation")),
+        "source": inner_text(root.find(".//ISOAbbreviation")),
         "authors": authors,
         "lastauthor": authors[-1]["name"] if authors else "",
         "title": title,
         "sorttitle": title.lower(),
-        "volume": text_of(root.find(".//JournalIssue/Volume")),
-        "issue": text_of(root.find(".//JournalIssue/Issue")),
-        "pages": text_of(root.find(".//MedlinePgn")),
-        "lang": [text_of(found) for found in root.iter("Language")],
+        "volume": inner_text(root.find(".//JournalIssue/Volume")),
+        "issue": inner_text(root.find(".//JournalIssue/Issue")),
+        "pages": inner_text(root.find(".//MedlinePgn")),
+        "lang": [inner_text(found) for found in root.iter("Language")],
         **_journal(root),
-        "pubtype": [text_of(found) for found in root.iter("PublicationType")],
+        "pubtype": [inner_text(found) for found in root.iter("PublicationType")],
         "recordstatus": _status(root),
         "articleids": _ids(root),
         "history": _history(root),
         "references": [],
         "attributes": ["Has Abstract"] if root.find(".//Abstract") is not None else [],
         "doctype": "book" if root.tag == "PubmedBookArticle" else "citation",
-        "elocationid": "".join(f"doi: {text_of(found)}" for found in root.findall(".//Article/ELocationID")),
+        "elocationid": "".join(f"doi: {inner_text(found)}" for found in root.findall(".//Article/ELocationID")),
         **dict.fromkeys(EMPTY, ""),
     }
 
@@ -48,10 +49,10 @@ def missing(uid: str) -> dict[str, str]:
 
 def _journal(root: Element) -> dict[str, str]:
     return {
-        "nlmuniqueid": text_of(root.find(".//NlmUniqueID")),
-        "issn": text_of(root.find(".//ISSNLinking")),
-        "essn": text_of(root.find(".//Journal/ISSN[@IssnType='Electronic']")),
-        "fulljournalname": text_of(root.find(".//Journal/Title")),
+        "nlmuniqueid": inner_text(root.find(".//NlmUniqueID")),
+        "issn": inner_text(root.find(".//ISSNLinking")),
+        "essn": inner_text(root.find(".//Journal/ISSN[@IssnType='Electronic']")),
+        "fulljournalname": inner_text(root.find(".//Journal/Title")),
     }
 
 
@@ -61,8 +62,8 @@ def _authors(root: Element) -> list[dict[str, str]]:
 
 
 def _name(author: Element) -> str:
-    own = f"{text_of(author.find('LastName'))} {text_of(author.find('Initials'))}".strip()
-    return own or text_of(author.find("CollectiveName"))
+    own = f"{inner_text(author.find('LastName'))} {inner_text(author.find('Initials'))}".strip()
+    return own or inner_text(author.find("CollectiveName"))
 
 
 def _status(root: Element) -> str:
@@ -71,7 +72,7 @@ def _status(root: Element) -> str:
 
 
 def _ids(root: Element) -> list[dict[str, Any]]:
-    kinds = [(each.get("IdType", ""), text_of(each)) for each in _children(root, ".//ArticleIdList")]
+    kinds = [(each.get("IdType", ""), inner_text(each)) for each in _children(root, ".//ArticleIdList")]
     return [{"idtype": kind, "idtypen": ID_NUMBERS.get(kind, OTHER_ID), "value": value} for kind, value in kinds]
 
 

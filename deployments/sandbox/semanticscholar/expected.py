@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from deployments.sandbox.expected import bare_doi, said, text, unique
+
 OTHERS = {"pmid": "PubMed", "pmcid": "PubMedCentral", "arxiv": "ArXiv"}
 
 
@@ -24,25 +26,14 @@ def expected_record(paper: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def said(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts that say something."""
-    return {name: part for name, part in parts.items() if part}
-
-
-def text(value: object) -> str:
-    """The provider's text, trimmed; empty when there is none."""
-    return value.strip() if isinstance(value, str) else ""
-
-
 def identifiers(given: Mapping[str, Any]) -> dict[str, str]:
     """The ids others gave the paper, as they stand; a DOI has no case."""
     others = {name: text(given.get(theirs)) for name, theirs in OTHERS.items()}
-    return said({"doi": text(given.get("DOI")).lower(), **others})
+    return said({"doi": bare_doi(given.get("DOI")), **others})
 
 
 def journal(paper: Mapping[str, Any]) -> dict[str, Any]:
     """The journal, else the venue; ISSNs are those of the venue."""
     venue = paper.get("publicationVenue") or {}
     title = text((paper.get("journal") or {}).get("name")) or text(paper.get("venue"))
-    issn = [text(venue.get("issn")), *(text(other) for other in venue.get("alternate_issns") or ())]
-    return said({"title": title, "issn": list(dict.fromkeys(number for number in issn if number))})
+    return said({"title": title, "issn": unique((venue.get("issn"), *(venue.get("alternate_issns") or ())))})

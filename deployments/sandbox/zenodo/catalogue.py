@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.datacite.field import texts_at
 from deployments.sandbox.instant import to_datetime
+from deployments.sandbox.lucene.field import texts_at
 from deployments.sandbox.zenodo.concept import concept_id, first_work, is_latest, record_id, version_index
 from deployments.sandbox.zenodo.template import OWN_PREFIX, Template, load_templates
 
 HOUR_MS = 3_600_000
 KEYWORDS = frozenset({"id", "recid", "doi", "conceptrecid", "conceptdoi", "metadata.resource_type.id"})
+LEGACY = {
+    **{name: f"metadata.{name}" for name in ("title", "description", "keywords", "publication_date", "creators.name")},
+    **dict.fromkeys(("type", "resource_type.type"), "metadata.resource_type.type"),
+}
+"""The names of the search guide, and what they stand for."""
+
 PLAIN = ("metadata.title", "metadata.description", "metadata.creators.name", "metadata.keywords")
 
 
@@ -92,9 +98,11 @@ class RecordDocument:
     version: Version
 
     def instant(self, field: str) -> int | None:
-        """The time in `updated` or `created`, to the millisecond."""
+        """The time in `updated` or `created`, to the millisecond, or the day of publication."""
         if field == "updated":
             return self.version.at_ms
+        if LEGACY.get(field, field) == "metadata.publication_date":
+            return self.catalogue.template(self.version.work).published_ms
         return self.catalogue.created_ms(self.version.work) if field == "created" else None
 
     def values(self, field: str | None) -> Iterable[str]:
@@ -106,7 +114,8 @@ class RecordDocument:
         return field in KEYWORDS
 
     def _texts(self, fields: Iterable[str]) -> Iterator[str]:
-        for field in fields:
+        for name in fields:
+            field = LEGACY.get(name, name)
             if field in KEYWORDS:
                 yield from self._keyword(field)
             elif field.startswith("metadata."):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deployments.sandbox.datacite.clause import Clause, Either, Phrase, words
-from deployments.sandbox.datacite.lucene import DateError, LuceneError, Operator, read_lucene
+from deployments.sandbox.lucene.clause import Clause, Either, Phrase, words
+from deployments.sandbox.lucene.query import DateError, LuceneError, Operator, read_lucene
 from deployments.sandbox.zenodo.failure import OUT_OF_REACH, UNREADABLE, RefusedError
 
 PAGE_SIZE, MOST_ANONYMOUS, MOST_IDENTIFIED, MOST_REACHED = 25, 25, 100, 10_000

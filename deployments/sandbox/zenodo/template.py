@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from deployments.sandbox.instant import read_ms
+from deployments.sandbox.lucene.stamp import read_stamp
 
 OWN_PREFIX = "10.5281/zenodo."
 
@@ -20,6 +21,7 @@ class Template:
     record: dict[str, Any]
     created_ms: int
     flaw: str | None
+    published_ms: int | None
 
     @property
     def foreign_doi(self) -> str | None:
@@ -36,7 +38,16 @@ def load_templates() -> tuple[Template, ...]:
 
 
 def _read(record: dict[str, Any]) -> Template:
-    return Template(record, read_ms(record["created"]), _flaw(record.get("updated")))
+    flaw, published = _flaw(record.get("updated")), record["metadata"].get("publication_date")
+    return Template(record, read_ms(record["created"]), flaw, _day_ms(published or ""))
+
+
+def _day_ms(text: str) -> int | None:
+    """The beginning of the date; None where it is none, or an interval."""
+    try:
+        return read_stamp(text)[0]
+    except ValueError:
+        return None
 
 
 def _flaw(updated: str | None) -> str | None:

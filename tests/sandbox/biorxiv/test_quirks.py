@@ -101,6 +101,7 @@ def test_a_preprint_may_lack_its_doi_or_its_version(sandbox: Sandbox) -> None:
     unnamed = [row for row in sandbox.truth("biorxiv", record=True) if row["reason"] == "ID_MISSING"]
 
     assert len(preprints) - len(keys(preprints)) == len(unnamed) >= 4
+    assert len({str(preprint) for preprint in preprints}) == len(preprints)
 
 
 def test_semicolons_do_not_only_stand_between_names(sandbox: Sandbox) -> None:

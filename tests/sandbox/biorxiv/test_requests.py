@@ -44,6 +44,18 @@ def test_the_next_page_begins_where_the_path_says(sandbox: Sandbox) -> None:
     assert answer(sandbox, *DAYS, 29)["collection"][0] == first["collection"][29]
 
 
+@pytest.mark.parametrize("category", ["cell_biology", "cell%20biology", "Cell Biology"])
+def test_a_subject_narrows_the_interval(sandbox: Sandbox, category: str) -> None:
+    page = get(sandbox, f"2026-01-09/2026-01-10/0?category={category}").json()
+
+    assert page["messages"][0]["category"] == "cell biology"
+    assert {preprint["category"] for preprint in page["collection"]} == {"cell biology"}
+    assert 30 < int(page["messages"][0]["total"]) < len(sandbox.truth("biorxiv")) / 2
+    assert get(sandbox, "2026-01-09/2026-01-10/0?category=astrology").json() == {
+        "messages": [{"status": "no posts found"}]
+    }
+
+
 def test_the_last_page_holds_the_rest(sandbox: Sandbox) -> None:
     total = len(sandbox.truth("biorxiv"))
     last = answer(sandbox, *DAYS, total - 7)

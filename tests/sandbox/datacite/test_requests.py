@@ -2,8 +2,8 @@
 
 import pytest
 
-from deployments.sandbox.datacite.lucene import LuceneError, Operator, read_lucene
 from deployments.sandbox.instant import read_ms
+from deployments.sandbox.lucene.query import LuceneError, Operator, read_lucene
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.datacite.client import ask, careful, fetch, ids, page
 

@@ -84,8 +84,23 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
+class Present:
+    """A field with any value at all."""
+
+    field: str | None
+
+    def holds(self, document: Document) -> bool:
+        """True when the field has one."""
+        return any(True for _ in document.values(self.field))
+
+    def span(self, field: str) -> Span:
+        """All time."""
+        return ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
 class Phrase:
-    """A word, or words in a row, in a field; `*` is any value at all."""
+    """A word, or words in a row, in a field."""
 
     field: str | None
     text: str
@@ -93,8 +108,6 @@ class Phrase:
     def holds(self, document: Document) -> bool:
         """True when one of the field's values has them; an unknown field has none, and that is no error."""
         values = document.values(self.field)
-        if self.text == "*":
-            return any(True for _ in values)
         if document.exact(self.field):
             return any(value == self.text for value in values)
         wanted = words(self.text)

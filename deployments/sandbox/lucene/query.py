@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from deployments.sandbox.datacite.clause import Clause, Either, Every, Everything, Phrase, Span, Within, Without
-from deployments.sandbox.datacite.stamp import read_stamp
+from deployments.sandbox.lucene.clause import Clause, Either, Every, Everything, Phrase, Present, Span, Within, Without
+from deployments.sandbox.lucene.stamp import read_stamp
 
 BOUND = r'(?:"[^"]*"|(?:\\.|[^\s"\]}])+)'
 TOKEN = re.compile(
@@ -126,8 +126,9 @@ class _Parser:
             return Within(field, _span(token.text))
         if token.kind not in {"phrase", "word"}:
             raise self._failure()
-        text = _plain(token.text[1:-1] if token.kind == "phrase" else token.text)
-        return Everything() if (field, text) == ("*", "*") else Phrase(field, text)
+        if token.text == "*":
+            return Everything() if field == "*" else Present(field)
+        return Phrase(field, _plain(token.text[1:-1] if token.kind == "phrase" else token.text))
 
     def _kind(self) -> str | None:
         return self._tokens[self._place].kind if self._place < len(self._tokens) else None

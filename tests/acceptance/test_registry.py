@@ -1,0 +1,159 @@
+"""The Registry as people use it, and what a plan keeps of it, on every database."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from deployments.sandbox.remote import Sandbox
+from ingest_core.shipped import shipped_sources
+from tests.support.patra import Patra
+
+START, END = "2026-01-08", "2026-01-11"
+PERIOD = ("--from", START, "--to", END)
+
+
+def assert_mapped(patra: Patra, truth: list[dict[str, Any]]) -> None:
+    """Every usable record is stored in its version with its common record, every other is in quarantine."""
+    patra.assert_truth(truth)
+    records = {row["provider_id"]: row["record"] for row in patra.rows("ing_item", "id", "provider_id", "record")}
+    assert records == {row["id"]: row["record"] for row in truth if row["usable"]}
+    reasons = {row["provider_id"]: row["reason_code"] for row in patra.rows("ing_quarantine")}
+    assert reasons == {row["id"]: row["reason"] for row in truth if not row["usable"]}
+
+
+@pytest.mark.parametrize("code", ["crossref", "pubmed"])
+def test_a_harvest_arrives_at_the_truth_record_by_record(
+    patra: Patra, quiet_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    patra.reach(quiet_sandbox, code, monkeypatch)
+    patra("registry", "apply", str(patra.quick_file(code)))
+    patra("plan", code, *PERIOD, "--now", "2026-01-12")
+    done = patra("execute")
+
+    assert done["tasks"]["failed"] == 0
+    assert_mapped(patra, quiet_sandbox.truth(code, from_=START, to=END, record=True))
+
+
+def test_a_change_of_the_registry_changes_nothing_in_a_plan_that_is_made(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra.apply_crossref(pagination={"page_size": 90})
+    patra("plan", "crossref", *PERIOD, "--now", "2026-01-12")
+    other = {"params": [{"name": "cursor", "value": "page_token"}, {"name": "rows", "value": "page_size"}]}
+    document = yaml.safe_load(shipped_sources()["crossref.yaml"])
+    document["http"]["query"] = {"mailto": "changed@example.org"}
+    document["pagination"]["page_size"] = 11
+    document["params"] = other["params"]
+    document["rate_limit"] = {"requests_per_second": 2000, "burst": 100}
+    file = patra.quick_file("crossref")
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    patra("registry", "apply", str(file))
+    quiet_sandbox.clear_requests()
+    patra("execute")
+    asked = quiet_sandbox.requests("crossref")
+
+    assert asked
+    assert {request["query"]["rows"] for request in asked} == {"90"}
+    assert not any("mailto" in request["query"] for request in asked)
+    patra.assert_truth(quiet_sandbox.truth(from_=START, to=END))
+
+
+def test_a_plan_says_where_each_setting_came_from(patra: Patra) -> None:
+    patra("plan", "crossref", *PERIOD, "--now", "2026-01-12", "--set", "pagination.page_size=77")
+    (plan,) = patra.rows("ing_plan")
+    origins = plan["record_remarks"]["origins"]
+
+    assert origins["pagination.page_size"] == "trigger"
+    assert origins["retry.max_attempts"] == "platform default"
+    assert origins["http.base_url"] == "http block for ALL, endpoint any (reg_prov_http_cfg)"
+    assert plan["record_remarks"]["degradations"]
+
+
+def test_a_setting_for_one_plan_reaches_its_requests(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra("plan", "crossref", *PERIOD, "--now", "2026-01-12", "--set", "pagination.page_size=77")
+    patra("execute", "--max-tasks", "1")
+
+    assert quiet_sandbox.requests("crossref")[0]["query"]["rows"] == "77"
+
+
+@pytest.mark.parametrize(
+    ("setting", "code"),
+    [("rate_limit.requests_per_second=100", "OVERRIDE_UNKNOWN"), ("pagination.page_size=many", "OVERRIDE_INVALID")],
+)
+def test_what_cannot_be_set_for_one_plan_is_refused(patra: Patra, setting: str, code: str) -> None:
+    refused = patra("plan", "crossref", *PERIOD, "--set", setting, exit_code=2)
+
+    assert refused["error"]["code"] == code
+    assert patra.rows("ing_plan") == []
+
+
+def test_a_query_has_its_own_watermark_and_reaches_only_what_matches(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra("plan", "crossref", *PERIOD, "--now", "2026-01-12", "--query", "type:journal-article")
+    patra("execute")
+    stored = patra.rows("ing_item", "id", "record")
+
+    assert stored
+    assert {row["record"]["type"] for row in stored} == {"journal-article"}
+    assert len(stored) < sum(row["usable"] for row in quiet_sandbox.truth(from_=START, to=END))
+    patra("plan", "crossref", *PERIOD, "--now", "2026-01-12")
+    assert len(patra("cursor", "list")) == 2
+
+
+def test_a_compile_that_fails_leaves_no_plan_and_its_reason_on_the_trigger(patra: Patra) -> None:
+    refused = patra("plan", "crossref", "--query", "type:a,b", "--trigger-key", "bad", exit_code=2)
+    (instance,) = patra.rows("ing_schedule_instance")
+
+    assert refused["error"]["code"] == "QUERY_INVALID"
+    assert "'a,b' does not match" in instance["record_remarks"]["error"]["message"] or "column" in str(instance)
+    assert patra.rows("ing_plan") == []
+
+
+def test_what_was_applied_can_be_exported_and_applied_again(patra: Patra, tmp_path: Path) -> None:
+    for code in ("crossref", "pubmed", "arxiv"):
+        file = tmp_path / f"out-{code}.yaml"
+        patra("registry", "export", code, "--output", str(file))
+
+        assert patra("registry", "diff", str(file)) == {"changes": []}
+        assert patra("registry", "apply", str(file)) == {"changes": []}
+
+
+def test_apply_closes_old_rows_and_history_keeps_them(patra: Patra) -> None:
+    before = len(patra("registry", "history", "crossref"))
+    patra.apply_crossref(window={"lookback": "PT3H"})
+    entries = patra("registry", "history", "crossref")
+    closed = [entry for entry in entries if entry["closed_at"] and entry["table"] == "reg_prov_window_offset_cfg"]
+
+    assert len(entries) == before + 1
+    assert closed[-1]["row"]["lookback_seconds"] == 7200
+    assert patra("registry", "show", "crossref")["tables"]["reg_prov_window_offset_cfg"][0]["lookback_seconds"] == 10800
+
+
+def test_what_does_not_compile_is_not_applied(patra: Patra) -> None:
+    before = patra("registry", "show", "crossref")
+    file = patra.quick_file("crossref", pagination={"page_size": 5000})
+    refused = patra("registry", "apply", str(file), exit_code=2)
+
+    assert refused["error"]["code"] == "SPEC_INVALID"
+    assert "PAGE_SIZE_ABOVE_CAP" in refused["error"]["message"]
+    assert patra("registry", "show", "crossref") == before
+    (result,) = patra("registry", "validate", str(file), exit_code=2)["files"]
+    assert [problem["rule"] for problem in result["problems"]] == ["PAGE_SIZE_ABOVE_CAP"]
+
+
+def test_rows_that_will_be_in_force_later_must_compile_too(patra: Patra) -> None:
+    file = patra.quick_file("crossref")
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    later = {"effective_from": "2030-01-01T00:00:00Z", "page_size": 5000}
+    document["pagination"] = [document["pagination"], later]
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    refused = patra("registry", "apply", str(file), exit_code=2)
+
+    assert "PAGE_SIZE_ABOVE_CAP" in refused["error"]["message"]
+
+
+def test_upgrading_again_adds_shipped_sources_and_changes_none(patra: Patra) -> None:
+    patra.apply_crossref(window={"lookback": "PT3H"})
+    assert patra("db", "upgrade")["sources_applied"] == []
+    rows = patra("registry", "show", "crossref")["tables"]
+    assert rows["reg_prov_window_offset_cfg"][0]["lookback_seconds"] == 10800
+    assert patra("registry", "diff", "--shipped")["changes"]

@@ -1,0 +1,330 @@
+"""Paging by offset, page number, URL and time (D14, D22): no record slips by when the result shrinks."""
+
+from typing import Any
+
+import pytest
+
+from ingest_core.execution.decode import DecodedPage, decode_page
+from ingest_core.execution.paging import (
+    NextPageMissing,
+    Place,
+    Step,
+    before_hash,
+    first_token,
+    next_step,
+    offset_of,
+    resume_point,
+)
+from ingest_core.model.spec import PaginationSpec
+from ingest_core.model.work import Checkpoint
+from tests.support.specs import at, crossref_spec, page_of
+
+FULL = 3
+
+
+def paging(kind: str, **changes: Any) -> PaginationSpec:
+    """Paging of that kind with three records a page, and other changes."""
+    usual = {"type": kind, "position": "CLIENT", "page_size": FULL, "initial_token": None, "token_ttl_seconds": None}
+    return crossref_spec(pagination={**usual, **changes}).paging
+
+
+def page(records: int = FULL, **said: Any) -> DecodedPage:
+    """A page of that many records."""
+    return page_of(list(range(records)), **said)
+
+
+def after(config: PaginationSpec, token: str, distinct: int, before: int | None = None, **said: Any) -> Step:
+    """What comes after the page at a token, when so many records have been seen, and a total was stated before."""
+    return next_step(config, page(**said), Place(token, 2, distinct, before))
+
+
+END = Step(None)
+OFFSET, PAGE = paging("OFFSET"), paging("PAGE", page_base=1)
+
+
+@pytest.mark.parametrize(
+    ("config", "token"),
+    [
+        (OFFSET, "0"),
+        (PAGE, "1"),
+        (paging("PAGE", page_base=0), "0"),
+        (paging("URL"), None),
+        (paging("TIME"), None),
+        (paging("TOKEN", initial_token="*"), "*"),
+    ],
+    ids=["offset", "page from 1", "page from 0", "url", "time", "token"],
+)
+def test_each_kind_begins_at_its_own_place(config: PaginationSpec, token: str | None) -> None:
+    assert first_token(config) == token
+
+
+@pytest.mark.parametrize(
+    ("config", "token", "skipped"),
+    [
+        (OFFSET, "0", 0),
+        (OFFSET, "7", 7),
+        (PAGE, "1", 0),
+        (PAGE, "4", 9),
+        (paging("PAGE", page_base=0), "4", 12),
+        (OFFSET, None, None),
+        (paging("TOKEN"), "7", None),
+        (paging("URL"), "https://x/7", None),
+        (paging("TIME"), "", None),
+    ],
+    ids=str,
+)
+def test_how_many_records_a_page_skips_is_known_where_we_count(
+    config: PaginationSpec, token: str | None, skipped: int | None
+) -> None:
+    assert offset_of(config, token) == skipped
+
+
+class TestByOffset:
+    """The place is ours: it moves by what came."""
+
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({"token": "0", "distinct": 3, "total": 9}, Step("3")),
+            ({"token": "3", "distinct": 6, "total": 9}, Step("6")),
+            ({"token": "6", "distinct": 9, "total": 9}, END),
+            ({"token": "6", "distinct": 9, "total": 8}, END),
+            ({"token": "0", "distinct": 2, "total": 9, "records": 2}, Step("2")),
+            ({"token": "0", "distinct": 2, "records": 2}, Step("2")),
+            ({"token": "6", "distinct": 6, "records": 0}, END),
+            ({"token": "6", "distinct": 9, "total": 9, "has_more": True}, Step("9")),
+            ({"token": "0", "distinct": 3, "total": 9, "has_more": False}, END),
+            ({"token": "6", "distinct": 8, "total": 9}, Step("9")),
+        ],
+        ids=str,
+    )
+    def test_what_comes_next(self, given: dict[str, Any], expected: Step) -> None:
+        assert after(OFFSET, **given) == expected
+
+    def test_where_the_provider_says_how_far_it_moved_that_counts(self) -> None:
+        """Some skip what they cannot show: the page is shorter than the way it went."""
+        config = paging("OFFSET", step_path="$.moved")
+        body = b'{"message": {"items": [{}, {}], "total-results": 90}, "moved": 5}'
+        decoded = decode_page(body, crossref_spec(pagination=config.model_dump(mode="json")))
+
+        assert decoded.step == 5
+        assert next_step(config, decoded, Place("10", 3, 12)) == Step("15")
+
+    def test_a_provider_that_did_not_move_is_not_asked_the_same_again(self) -> None:
+        assert after(OFFSET, "6", 6, total=9, step=0) == END
+        with pytest.raises(NextPageMissing):
+            after(OFFSET, "6", 6, total=9, step=0, has_more=True)
+
+    def test_a_step_backwards_is_none(self) -> None:
+        assert after(OFFSET, "6", 6, total=9, step=-3) == END
+
+
+class TestRewinding:
+    """Records that left the result moved the rest up: those that slipped past are asked for again."""
+
+    def test_a_total_that_fell_by_d_goes_back_by_d(self) -> None:
+        assert after(OFFSET, "6", 9, before=20, total=18) == Step("4", rewound=True)
+
+    def test_not_below_the_start(self) -> None:
+        assert after(OFFSET, "3", 6, before=20, total=10) == Step("0", rewound=True)
+
+    @pytest.mark.parametrize("total", [20, 21, None], ids=["same", "grown", "unsaid"])
+    def test_a_total_that_did_not_fall_goes_on(self, total: int | None) -> None:
+        assert after(OFFSET, "6", 9, before=20, total=total) == Step("9")
+
+    def test_the_first_page_has_nothing_to_fall_from(self) -> None:
+        assert after(OFFSET, "0", 3, before=None, total=20) == Step("3")
+
+    def test_it_comes_before_every_reason_to_end(self) -> None:
+        """An empty page at the end of a shrunken result is where the slipped records are missed."""
+        assert after(OFFSET, "9", 9, before=12, total=9, records=0) == Step("6", rewound=True)
+        assert after(OFFSET, "9", 12, before=12, total=11, has_more=False) == Step("8", rewound=True)
+
+    @pytest.mark.parametrize(
+        ("token", "fell", "back"), [("4", 1, "3"), ("4", 3, "3"), ("4", 4, "2"), ("2", 9, "1"), ("1", 1, "1")]
+    )
+    def test_pages_go_back_by_whole_pages_and_not_below_the_first(self, token: str, fell: int, back: str) -> None:
+        assert after(PAGE, token, 9, before=30, total=30 - fell) == Step(back, rewound=True)
+
+    @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
+    def test_a_place_that_is_not_ours_cannot_be_moved_back(self, kind: str) -> None:
+        assert after(paging(kind), "t1", 6, before=20, total=18, next_token="t2") == Step("t2")
+
+    def test_going_back_does_not_end_and_does_not_complete(self) -> None:
+        back = after(OFFSET, "6", 9, before=20, total=18)
+
+        assert (back.ends, back.completes) == (False, False)
+
+    def test_the_same_place_after_a_rewind_is_no_loop(self) -> None:
+        assert before_hash(OFFSET, "6", 4, rewinds=0) == before_hash(OFFSET, "6", 3, rewinds=0)
+        assert before_hash(OFFSET, "6", 4, rewinds=1) != before_hash(OFFSET, "6", 3, rewinds=0)
+        assert before_hash(OFFSET, "6", 4, rewinds=2) != before_hash(OFFSET, "6", 4, rewinds=1)
+
+
+class TestByPageNumber:
+    """The next page has the next number."""
+
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({"token": "1", "distinct": 3, "total": 9}, Step("2")),
+            ({"token": "3", "distinct": 9, "total": 9}, END),
+            ({"token": "2", "distinct": 5, "records": 2}, Step("3")),
+            ({"token": "2", "distinct": 5, "records": 2, "total": 5}, END),
+            ({"token": "3", "distinct": 6, "records": 0}, END),
+            ({"token": "9", "distinct": 27, "has_more": True}, Step("10")),
+        ],
+        ids=str,
+    )
+    def test_what_comes_next(self, given: dict[str, Any], expected: Step) -> None:
+        assert after(PAGE, **given) == expected
+
+    def test_page_nought_is_followed_by_page_one(self) -> None:
+        assert after(paging("PAGE", page_base=0), "0", 3) == Step("1")
+
+
+class TestByUrl:
+    """The answer says where the next page is."""
+
+    CONFIG = paging("URL", next_url_path="$.links.next")
+
+    def test_it_goes_where_the_answer_says_and_ends_where_it_says_nothing(self) -> None:
+        assert after(self.CONFIG, "u1", 3, next_token="https://x/2") == Step("https://x/2")
+        assert after(self.CONFIG, "u1", 3) == END
+
+    def test_the_place_is_read_from_the_urls_path(self) -> None:
+        spec = crossref_spec(pagination=self.CONFIG.model_dump(mode="json"), response={"items_path": "$.items"})
+        decoded = decode_page(b'{"items": [1], "links": {"next": "https://x/?page=2"}, "message": {}}', spec)
+
+        assert decoded.next_token == "https://x/?page=2"
+
+    @pytest.mark.parametrize("rel", ["next", "self"])
+    @pytest.mark.xfail(strict=True, reason="_next_place writes the list a filter finds, not its one element")
+    def test_the_link_may_be_found_by_a_filter(self, rel: str) -> None:
+        links = paging("URL", next_url_path="$.links[?(@.rel=='next')].href").model_dump(mode="json")
+        spec = crossref_spec(pagination=links, response={"items_path": "$.items"})
+        body = f'{{"items": [1], "links": [{{"rel": "first", "href": "a"}}, {{"rel": "{rel}", "href": "b"}}]}}'
+
+        assert decode_page(body.encode(), spec).next_token == ("b" if rel == "next" else None)
+
+    @pytest.mark.parametrize(
+        ("url", "kept"),
+        [
+            ("https://x/?api_key=s3cret&page=2", "https://x/?page=2"),
+            ("https://x/?page=2&API_KEY=s3cret", "https://x/?page=2"),
+            ("https://x/?page=2&my_api_key=1", "https://x/?page=2&my_api_key=1"),
+            ("https://x/", "https://x/"),
+        ],
+    )
+    def test_a_credential_the_provider_repeats_in_it_is_left_out(self, url: str, kept: str) -> None:
+        auth = {"type": "API_KEY", "credential_ref": "env:KEY", "location": "QUERY", "name": "api_key"}
+        spec = crossref_spec(
+            pagination=self.CONFIG.model_dump(mode="json"), response={"items_path": "$.items"}, auth=auth
+        )
+
+        assert decode_page(f'{{"items": [1], "links": {{"next": "{url}"}}}}'.encode(), spec).next_token == kept
+
+
+class TestByTime:
+    """One page per slice: a full one may hide more, so the slice must be cut smaller."""
+
+    CONFIG = paging("TIME")
+
+    @pytest.mark.parametrize("records", [0, 1, FULL - 1])
+    def test_a_page_that_is_not_full_is_all_there_is(self, records: int) -> None:
+        assert after(self.CONFIG, "", records, records=records) == END
+
+    @pytest.mark.parametrize("records", [FULL, FULL + 1])
+    def test_a_full_page_ends_without_completing(self, records: int) -> None:
+        full = after(self.CONFIG, "", records, records=records)
+
+        assert (full.ends, full.completes) == (True, False)
+        assert str(records) in str(full.limit)
+
+    def test_a_full_page_is_a_limit_even_where_the_total_says_that_all_came(self) -> None:
+        assert not after(self.CONFIG, "", FULL, total=FULL).completes
+
+
+class TestOurLimits:
+    """What the provider gives at most per query, and what we ask for at most."""
+
+    def test_a_place_past_what_the_provider_gives_is_not_asked_for(self) -> None:
+        config = paging("OFFSET", max_records=9)
+        assert after(config, "3", 6, total=20) == Step("6")
+        limited = after(config, "6", 9, total=20)
+
+        assert (limited.token, limited.ends, limited.completes) == ("9", True, False)
+        assert "9" in str(limited.limit)
+
+    def test_pages_are_counted_in_records(self) -> None:
+        config = paging("PAGE", page_base=1, max_records=9)
+
+        assert after(config, "2", 6, total=20) == Step("3")
+        assert after(config, "3", 9, total=20).limit
+
+    def test_a_result_that_just_fits_is_complete(self) -> None:
+        assert after(paging("OFFSET", max_records=9), "6", 9, total=9) == END
+
+    def test_going_back_is_never_past_the_limit(self) -> None:
+        assert after(paging("OFFSET", max_records=9), "9", 12, before=12, total=11) == Step("8", rewound=True)
+
+    def test_max_page_counts_too(self) -> None:
+        assert after(paging("OFFSET", max_page=2), "3", 6, total=20).limit == "stopped at max_page 2"
+
+
+def test_a_place_of_ours_is_gone_on_from_by_another_attempt() -> None:
+    read = Checkpoint(page_no=4, token="12", token_at=at("10:00"), total=20, rewinds=2)
+
+    assert resume_point(OFFSET, read, at("2027-01-01")) == read
+
+
+def test_a_slice_that_begins_anew_forgets_its_total_and_its_rewinds() -> None:
+    read = Checkpoint(page_no=4, token="12", total=20, rewinds=2, restarts=1, shortfall=3)
+
+    assert read.anew() == Checkpoint(restarts=1, shortfall=3)
+
+
+class Shelf:
+    """A provider that pages by offset over books, some of which are taken away while it is read."""
+
+    def __init__(self, count: int, taken: dict[int, list[int]]) -> None:
+        self.books = list(range(count))
+        self.taken = taken
+
+    def ask(self, asked: int, offset: int) -> DecodedPage:
+        """The books from an offset on; before that, whatever is taken away by now."""
+        self.books = [book for book in self.books if book not in self.taken.get(asked, [])]
+        return page_of(self.books[offset : offset + FULL], total=len(self.books))
+
+
+LEAVES_SOME = pytest.mark.xfail(
+    strict=True, reason="_all_came counts records that have left: it ends before the result's end"
+)
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        {},
+        {2: [0]},
+        pytest.param({3: [1, 4]}, marks=LEAVES_SOME),
+        pytest.param({2: [0, 1, 2]}, marks=LEAVES_SOME),
+        {2: [0], 3: [1], 4: [3]},
+        {4: [9, 10]},
+        {4: [11]},
+        {2: [0], 5: [5, 6]},
+    ],
+    ids=str,
+)
+def test_every_record_that_stays_is_seen_whatever_leaves_meanwhile(taken: dict[int, list[int]]) -> None:
+    shelf, seen, token, total = Shelf(12, taken), set[int](), "0", None
+    for asked in range(1, 40):
+        got = shelf.ask(asked, int(token))
+        seen |= set(got.items)
+        step = next_step(OFFSET, got, Place(token, asked, len(seen), total))
+        total = got.total
+        if step.token is None:
+            break
+        token = step.token
+    assert set(shelf.books) <= seen
+    assert step == END

@@ -1,0 +1,132 @@
+"""Where requests go: to the source's host, or to the one named instead; a page cannot send us to a third."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.codes import AuthLocation, AuthType, ErrorLevel
+from ingest_core.model.errors import BadInput
+from ingest_core.model.spec import AuthSpec
+from ingest_core.settings import load_settings
+from ingest_core.transport.http import HttpUpstream
+from tests.support.echo_server import EchoServer, echo_server, request_to
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("DEMO_KEY", "k3y-of-the-test")
+
+
+@pytest.fixture
+def server() -> Iterator[EchoServer]:
+    with echo_server() as running:
+        yield running
+
+
+@pytest.fixture
+def upstream() -> Iterator[HttpUpstream]:
+    sender = HttpUpstream("patra-test")
+    yield sender
+    sender.close()
+
+
+@pytest.fixture
+def mirrored(server: EchoServer) -> Iterator[HttpUpstream]:
+    """An upstream that asks our server in place of the source's host, below a path."""
+    settings = load_settings({"PATRA_UPSTREAM_DEMO": f"{server.url}/mirror/"})
+    sender = HttpUpstream(settings.user_agent, settings.upstream_for)
+    yield sender
+    sender.close()
+
+
+def test_plain_http_is_refused_before_anything_is_sent(upstream: HttpUpstream, server: EchoServer) -> None:
+    for ask in (upstream.send, upstream.preview):
+        with pytest.raises(BadInput) as refused:
+            ask(request_to(server.url, allow_plain_http=False))
+        assert (refused.value.code, "PATRA_UPSTREAM_DEMO" in refused.value.remedy) == ("PLAIN_HTTP", True)
+    assert server.seen == []
+
+
+def test_a_host_named_instead_may_be_plain_http_and_keeps_its_path(mirrored: HttpUpstream, server: EchoServer) -> None:
+    mirrored.send(request_to("https://api.example.org/v1", allow_plain_http=False, query={"q": "x"}))
+
+    assert server.seen[0].target == "/mirror/works?q=x"
+
+
+NEXT = {
+    "the query alone": ("?cursor=2", "/v1/works?cursor=2"),
+    "a sibling": ("more?cursor=2", "/v1/more?cursor=2"),
+    "a path": ("/v1/works?cursor=2", "/v1/works?cursor=2"),
+    "the whole": ("{url}/v1/works?cursor=2", "/v1/works?cursor=2"),
+    "a user of theirs": ("http://me:pw@{host}/v1/works", "/v1/works"),
+    "signs as they are": ("?c=%2F%e9+a%20b&c=&flag", "/v1/works?c=%2F%e9+a%20b&c=&flag"),
+}
+
+
+@pytest.mark.parametrize(("said", "asked"), NEXT.values(), ids=NEXT)
+def test_the_next_page_is_asked_for_where_the_last_one_says(
+    upstream: HttpUpstream, server: EchoServer, said: str, asked: str
+) -> None:
+    said = said.format(url=server.url, host=server.url.removeprefix("http://"))
+    upstream.send(request_to(f"{server.url}/v1", next_url=said))
+
+    assert (server.seen[0].target, "authorization" in server.seen[0].headers) == (asked, False)
+
+
+def test_the_next_page_is_asked_for_with_the_credential(upstream: HttpUpstream, server: EchoServer) -> None:
+    auth = AuthSpec(type=AuthType.API_KEY, credential_ref="env:DEMO_KEY", location=AuthLocation.QUERY, name="key")
+    upstream.send(request_to(server.url, auth=auth, next_url="/works?c=%2F"))
+
+    assert server.seen[0].target == "/works?c=%2F&key=k3y-of-the-test"
+
+
+MIRRORED = {
+    "the provider's own address": "https://api.example.org/v1/works?cursor=2",
+    "the provider's own path": "/v1/works?cursor=2",
+    "the mirror's address": "{url}/mirror/works?cursor=2",
+    "the mirror's path": "/mirror/works?cursor=2",
+    "the query alone": "?cursor=2",
+}
+
+
+@pytest.mark.parametrize("said", MIRRORED.values(), ids=MIRRORED)
+def test_the_next_page_of_a_mirror_is_at_the_mirror(mirrored: HttpUpstream, server: EchoServer, said: str) -> None:
+    mirrored.send(request_to("https://api.example.org/v1", next_url=said.format(url=server.url)))
+
+    assert server.seen[0].target == "/mirror/works?cursor=2"
+
+
+ELSEWHERE = {
+    "another port": "http://127.0.0.1:1/works",
+    "another scheme": "https://{host}/works",
+    "another host": "//evil.example.org/works",
+    "a host that looks alike": "http://127.0.0.1.evil.example.org/works",
+    "a user that looks like the host": "http://{host}@evil.example.org/works",
+    "no web address": "file:///etc/passwd",
+}
+
+
+@pytest.mark.parametrize("said", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_next_page_at_another_host_is_refused_for_good(upstream: HttpUpstream, server: EchoServer, said: str) -> None:
+    said = said.format(host=server.url.removeprefix("http://"))
+    with pytest.raises(UpstreamError) as refused:
+        upstream.send(request_to(server.url, next_url=said))
+
+    assert (refused.value.level, refused.value.code) == (ErrorLevel.L4, "NEXT_URL_ELSEWHERE")
+    assert str(refused.value).endswith(f", not at {server.url}")
+    assert server.seen == []
+
+
+def test_a_mirror_does_not_widen_where_the_next_page_may_be(mirrored: HttpUpstream, server: EchoServer) -> None:
+    with pytest.raises(UpstreamError, match="said to be at https://evil"):
+        mirrored.send(request_to("https://api.example.org/v1", next_url="https://evil.example.org/v1/works"))
+    assert server.seen == []
+
+
+def test_a_next_page_that_is_no_url_is_refused(upstream: HttpUpstream, server: EchoServer) -> None:
+    with pytest.raises(UpstreamError) as refused:
+        upstream.send(request_to(server.url, next_url="https://[api/\x00"))
+
+    assert (refused.value.level, refused.value.code) == (ErrorLevel.L2, "NEXT_URL_INVALID")

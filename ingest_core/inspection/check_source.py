@@ -14,7 +14,7 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput, PatraError, Unreachable
-from ingest_core.model.expression import window_range
+from ingest_core.model.expression import localize, window_range
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -82,7 +82,7 @@ class SourceCheck:
             "degradations": compiled.degradations,
             "settings": [{"key": one.key, "value": one.value, "origin": one.origin} for one in compiled.settings],
             "slice": window.json() if window else None,
-            "expression": window_range(spec.time.field, window).json() if window else None,
+            "expression": localize(spec.expression, window_range(spec.time.field, window)) if window else None,
             "requests": self._previews(window),
         }
 
@@ -180,7 +180,6 @@ def _first_operation(rows: Rows, endpoint: str | None) -> Operation:
 def _explained(error: UpstreamError, source: str) -> PatraError:
     """A page that did not come, as people read it."""
     kind = Unreachable if error.unreachable else PatraError
-    remedy = (
-        "see PATRA_UPSTREAM_... and http.base_url" if error.unreachable else "correct the source, or ask again later"
-    )
+    reach = f"check http.base_url, and PATRA_UPSTREAM_{source.upper()} if it is set"
+    remedy = reach if error.unreachable else "correct the source, or ask again later"
     return kind(error.code, error.message, where=f"source {source!r}", remedy=remedy)

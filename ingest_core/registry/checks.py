@@ -94,7 +94,7 @@ def check_response(
     operation: Operation,
     found: Findings,
     *,
-    two_phase: bool,
+    two_phase: bool = False,
 ) -> None:
     """The three paths a harvest needs, and that every path is one."""
     name = definition["endpoint_name"]
@@ -189,11 +189,6 @@ def check_two_phase(rows: Rows, definition: Row, detail: str | None, found: Find
     found.need(
         linked["endpoint_role_code"] == EndpointRole.DETAIL, "DETAIL_ROLE", ENDPOINTS, f"endpoints.{detail}.role",
         linked["endpoint_role_code"], f"{detail!r} is linked as detail and has another role", "set role: DETAIL",
-    )  # fmt: skip
-    timed = linked.get("updated_at_path") or linked.get("updated_at_expr")
-    found.need(
-        timed or by_id, "UPDATED_AT_MISSING", ENDPOINTS, f"endpoints.{detail}.response.updated_at", None,
-        "the detail records do not say when they were changed", "add response.updated_at, or serve only UPDATE",
     )  # fmt: skip
     params = LISTS["params"].table
     carries = [

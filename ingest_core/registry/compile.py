@@ -6,8 +6,8 @@ from typing import Any
 
 from ingest_core.model.codes import DICTIONARY, EndpointRole, FieldType, Operation
 from ingest_core.model.errors import BadInput
-from ingest_core.model.expression import EVERYTHING, Node, both
-from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SpecSnapshot
+from ingest_core.model.expression import EVERYTHING, Node, Range, both
+from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SpecSnapshot, WindowSpec
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
     check_dictionary,
@@ -125,7 +125,7 @@ class _Compiler:
         retry, rate = retry_part(blocks["retry"], found), rate_part(blocks["rate_limit"], found)
         expression = self._expression()
         if window and http and not found.problems:
-            self._check_rendering(rules, params, window.format, window.field, expression)
+            self._check_rendering(rules, params, window, expression)
         self._note_degradations()
         found.refuse()
         assert http is not None
@@ -187,6 +187,8 @@ class _Compiler:
         definition = check_two_phase(self._rows, self._definition, name, self._found, by_id=self._by_id)
         if definition is None or name is None:
             return None
+        if name != self._request.endpoint:
+            check_response(definition, {}, self._blocks["pagination"], self._request.operation, self._found)
         batching = self._merged("batching", name)
         http = http_part(self._merged("http", name), definition, self._found)
         if http is None:
@@ -215,16 +217,11 @@ class _Compiler:
                 node = both(node, parsed)
         return node
 
-    def _check_rendering(
-        self, rules: list[RuleSpec], params: list[ParamSpec], time_format: str, field_name: str, query: Node
-    ) -> None:
+    def _check_rendering(self, rules: list[RuleSpec], params: list[ParamSpec], window: WindowSpec, query: Node) -> None:
         """A query that cannot be written is refused now, not by the executor."""
-        from ingest_core.model.expression import Range  # noqa: PLC0415
-
+        bounds = Range(window.field, self._now, self._now) if window.supports_updated_since else EVERYTHING
         try:
-            rendered = Renderer(rules, TimeText(time_format)).render(
-                both(query, Range(field_name, self._now, self._now))
-            )
+            rendered = Renderer(rules, TimeText(window.format)).render(both(query, bounds))
         except Unrenderable as error:
             raise refuse_unrenderable(error, self._found.where) from error
         carried = any(param.value == "query" for param in params)

@@ -1,64 +1,22 @@
 """Getting one page: through the gate, again where that is safe."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
 from ingest_core.execution.fetch import MAX_GATE_WAIT, UNTOLD_COOL_DOWN, FetchedPage, Fetcher
-from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response
+from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.spec import AuthSpec, RateSpec
-from ingest_core.model.work import Partition
+from ingest_core.model.spec import RateSpec
 from tests.support.specs import crossref_spec, span
+from tests.support.upstream import PAGE, ScriptedGate, ScriptedUpstream, status
 
 SPEC = crossref_spec(retry={"max_attempts": 3, "initial_seconds": 0.0, "max_seconds": 0.0, "jitter": 0.0})
 REQUEST = render_request(SPEC, span("00:00", "06:00"), "*", Caller("c"))
-URL = "https://api.crossref.org/works"
-PAGE = b'{"message": {"items": [{"DOI": "a"}], "total-results": 1}}'
-
-
-class ScriptedUpstream:
-    """An Upstream that answers as told, then always with a page."""
-
-    def __init__(self, *answers: Response | Exception) -> None:
-        self.answers = list(answers)
-        self.requests: list[Request] = []
-
-    def send(self, request: Request) -> Response:
-        self.requests.append(request)
-        answer = self.answers.pop(0) if self.answers else Response(URL, 200, {}, PAGE, 0.25)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    def knows(self, auth: AuthSpec) -> bool:
-        return auth.credential_ref == "env:KNOWN"
-
-
-class ScriptedGate:
-    """A RateGate that makes each asker wait as told, then not at all."""
-
-    def __init__(self, *waits: timedelta) -> None:
-        self.waits = list(waits)
-        self.turns: list[tuple[str, RateSpec]] = []
-        self.cooldowns: list[tuple[str, timedelta]] = []
-
-    def acquire(self, key: str, rate: RateSpec) -> timedelta:
-        self.turns.append((key, rate))
-        return self.waits.pop(0) if self.waits else timedelta(0)
-
-    def cool_down(self, key: str, span: timedelta) -> None:
-        self.cooldowns.append((key, span))
-
-    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
-        raise NotImplementedError(f"the run asks for {partition} before it fetches, not the fetcher")
-
-
-def status(code: int, body: bytes = b"", **headers: str) -> Response:
-    return Response(URL, code, {name.replace("_", "-"): value for name, value in headers.items()}, body, 0.1)
 
 
 class Bench:
@@ -99,6 +57,98 @@ def test_the_rate_belongs_to_the_source_with_its_credential() -> None:
     spec = crossref_spec(auth={"type": "API_KEY", "credential_ref": "env:KEY"})
 
     assert Fetcher(spec, spec.rate, ScriptedGate(), ScriptedUpstream()).rate_key == "crossref:env:KEY"
+
+
+@pytest.mark.parametrize(("reference", "rate"), [("env:KNOWN", 10.0), ("env:NOT_SET", 3.0)])
+def test_a_caller_the_provider_knows_may_ask_faster(reference: str, rate: float) -> None:
+    spec = crossref_spec(auth={"type": "API_KEY", "credential_ref": reference, "name": "key", "optional": True})
+    gate = ScriptedGate()
+    today = RateSpec(requests_per_second=3, burst=2, with_credential_per_second=10)
+    request = render_request(spec, span("00:00", "06:00"), "*", Caller("c"))
+    Fetcher(spec, today, gate, ScriptedUpstream()).fetch(request, repeatable=True)
+
+    assert [turn.requests_per_second for _, turn in gate.turns] == [rate]
+
+
+def test_a_missing_credential_stops_the_source_and_nothing_is_asked_again() -> None:
+    bench = Bench(CredentialMissing("the credential 'env:KEY' is not there"))
+    error = bench.failure()
+
+    assert (error.level, error.code, error.moved, bench.sent) == (ErrorLevel.L4, "CREDENTIAL_MISSING", False, 1)
+    assert "env:KEY" in str(error)
+
+
+class TestAnEmptyPageBeforeTheTotal:
+    """The provider states a total and gives nothing at a place below it: it stumbled, and is asked again."""
+
+    EMPTY = b'{"message": {"items": [], "total-results": 9}}'
+
+    def test_it_is_asked_for_again(self) -> None:
+        bench = Bench(status(200, self.EMPTY), status(200, self.EMPTY))
+        fetched = bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
+
+        assert (fetched.page.items, bench.sent) == ([{"DOI": "a"}], 3)
+
+    def test_if_it_stays_so_it_is_an_error_not_an_end(self) -> None:
+        bench = Bench(*[status(200, self.EMPTY)] * 3)
+        with pytest.raises(UpstreamError) as failed:
+            bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
+
+        assert (failed.value.level, failed.value.code) == (ErrorLevel.L1, "EMPTY_BEFORE_TOTAL")
+        assert "at 6 of 9" in str(failed.value)
+
+    @pytest.mark.parametrize("offset", [9, 10, None], ids=["at the total", "past it", "no place of ours"])
+    def test_elsewhere_an_empty_page_is_the_end(self, offset: int | None) -> None:
+        bench = Bench(status(200, self.EMPTY))
+
+        assert bench.fetcher.fetch(REQUEST, repeatable=True, offset=offset).page.items == []
+        assert bench.sent == 1
+
+
+class TestWhatTheBodySays:
+    """The Registry knows words that make a failure nothing, and a success a failure."""
+
+    SPEC = crossref_spec(
+        retry=SPEC.retry.model_dump(mode="json"),
+        response={
+            "errors": [{"path": "$.error", "matches": "slow down", "level": "L1"}, {"path": "$.error"}],
+            "empty": [{"path": "$.message", "equals": "nothing found"}],
+        },
+    )
+
+    def fetch(self, *answers: Response) -> FetchedPage:
+        upstream = ScriptedUpstream(*answers)
+        return Fetcher(self.SPEC, self.SPEC.rate, ScriptedGate(), upstream).fetch(REQUEST, repeatable=True)
+
+    def test_a_404_that_says_nothing_was_found_is_an_empty_page(self) -> None:
+        fetched = self.fetch(status(404, b'{"message": "nothing found"}'))
+
+        assert (fetched.page.items, fetched.page.total, fetched.response.status) == ([], None, 404)
+
+    def test_a_403_that_says_slow_down_passes(self) -> None:
+        assert self.fetch(status(403, b'{"error": "slow down"}')).page.items == [{"DOI": "a"}]
+
+    def test_a_403_that_says_anything_else_does_not(self) -> None:
+        with pytest.raises(UpstreamError) as failed:
+            self.fetch(status(403, b'{"error": "no"}'))
+
+        assert failed.value.level == ErrorLevel.L2
+
+    def test_an_error_within_a_success_is_asked_again_only_if_it_passes(self) -> None:
+        assert self.fetch(status(200, b'{"error": "slow down"}')).page.items == [{"DOI": "a"}]
+        with pytest.raises(UpstreamError) as failed:
+            self.fetch(status(200, b'{"error": "no such field"}'))
+
+        assert (failed.value.level, failed.value.code, failed.value.status) == (ErrorLevel.L2, "STATED_ERROR", 200)
+
+    @pytest.mark.parametrize("code", [200, 400, 500])
+    def test_a_credential_the_provider_repeats_is_not_told(self, code: int) -> None:
+        answer = Response("u", code, {}, b'{"error": "key s3cret is not valid"}', 0.1, secrets=("s3cret",))
+        with pytest.raises(UpstreamError) as failed:
+            self.fetch(*[answer] * 3)
+
+        assert "key ***" in str(failed.value)
+        assert "s3cret" not in json.dumps(failed.value.json())
 
 
 MOVED: dict[str, Callable[[], Response | Exception]] = {

@@ -128,7 +128,7 @@ def test_an_object_of_one_key_is_no_id_in_json() -> None:
 def test_every_reason_is_in_the_table() -> None:
     elsewhere = {
         QuarantineReason.TOO_LARGE,  # below
-        QuarantineReason.RECORD_ERROR,  # below
+        QuarantineReason.RECORD_ERROR,  # test_two_phase
         QuarantineReason.DETAIL_MISSING,  # test_two_phase
         QuarantineReason.DETAIL_FAILED,  # test_two_phase
         QuarantineReason.SHORTFALL,  # of a slice, not of a record

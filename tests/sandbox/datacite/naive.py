@@ -26,10 +26,10 @@ def count_the_cursor(sandbox: Sandbox, size: int) -> list[Doi]:
     raise NeverEndsError
 
 
-def count_the_pages(sandbox: Sandbox, size: int) -> list[Doi]:
+def count_the_pages(sandbox: Sandbox, size: int, first: int) -> list[Doi]:
     """Believes: beyond the last page there is an empty one."""
     dois: list[Doi] = []
-    for number in range(1, MOST_PAGES):
+    for number in range(first, MOST_PAGES):
         found = page(ask(sandbox, number=number, size=size))["data"]
         if not found:
             return dois

@@ -28,7 +28,7 @@ def test_pages_by_number_end_at_10000_and_the_last_one_repeats() -> None:
         followed = naive.follow_the_pages(sandbox, size=1000)
         assert len(set(ids(followed))) == 10_000
         with pytest.raises(naive.NeverEndsError):
-            naive.count_the_pages(sandbox, size=1000)
+            naive.count_the_pages(sandbox, size=1000, first=10)
         assert ids(page(ask(sandbox, number=11, size=1000))["data"]) == ids(followed)[-1000:]
 
         assert set(careful(sandbox, size=1000)) == true_ids(sandbox)

@@ -7,7 +7,7 @@ import httpx
 from deployments.sandbox.remote import Sandbox
 
 Record = dict[str, Any]
-MOST_PAGES = 300
+MOST_PAGES = 80
 EVERYTHING = "UPDATE_DATE:[2026-01-01 TO 2026-12-31]"
 
 

@@ -10,13 +10,14 @@ import msgspec
 import orjson
 
 from ingest_core.execution.predicate import first_that_holds, words_of
-from ingest_core.execution.xml_page import XmlBroken, read_xml
+from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import PaginationSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.extraction import paths_in
-from ingest_core.registry.paths import EVERY, compile_path, plain_steps, repeated_names
+from ingest_core.registry.paths import EVERY, compile_path, leaf_names, plain_steps, repeated_names
+from ingest_core.registry.values import plain, text_of
 
 FIRST_ERROR_STATUS = 400
 
@@ -117,9 +118,8 @@ def _read(
 def _read_xml(
     body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
 ) -> tuple[Any, list[Any], list[str]]:
-    steps, namespaces, repeated = _xml_reading(response, pagination, mapping)
     try:
-        found = read_xml(body, steps, namespaces, repeated)
+        found = read_xml(body, _xml_reading(response, pagination, mapping))
     except XmlBroken as error:
         message = f"the body is not XML to be relied on ({error}): {_start_of(body)}"
         raise PageBroken("NOT_XML", message, ErrorLevel.L1) from error
@@ -131,16 +131,20 @@ def _read_xml(
     return whole, found.items, found.raw
 
 
-def _xml_reading(
-    response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
-) -> tuple[tuple[str, ...], dict[str, str], frozenset[str]]:
-    """The way to the records, the prefixes, and the names that paths expect lists at."""
-    every = response.items_path.endswith(".*")
+def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> Reading:
+    """The way to the records, the prefixes, and the names that paths expect lists or texts at."""
     steps = plain_steps(response.items_path.removesuffix(".*")) or ()
+    every = ("*",) if response.items_path.endswith(".*") else ()
+    known = [*response.errors, *response.empty, *([response.record_error] if response.record_error else [])]
+    predicates = [path for one in known for path in (one.path, one.message) if path]
     paging = [pagination.next_token_path, pagination.next_url_path] if pagination else []
-    paths = paths_in([mapping, response.id_path, response.updated_at_path, *filter(None, paging)])
-    repeated = frozenset(name for path in paths for name in repeated_names(path))
-    return (*map(str, steps), *(["*"] if every else [])), response.namespaces, repeated
+    paths = list(paths_in([mapping, response.id_path, response.updated_at_path, *filter(None, paging), *predicates]))
+    return Reading(
+        items=(*map(str, steps), *every),
+        namespaces=response.namespaces,
+        repeated=frozenset(name for path in paths for name in repeated_names(path)),
+        texts=frozenset(name for path in paths for name in leaf_names(path)),
+    )
 
 
 def _raise_stated_error(document: Any, response: ResponseSpec) -> None:
@@ -161,10 +165,11 @@ def _next_place(document: Any, spec: SpecSnapshot) -> str | None:
     if spec.pagination is None:
         return None
     by_url = spec.pagination.type == PaginationType.URL
-    token = _at(document, spec.pagination.next_url_path if by_url else spec.pagination.next_token_path)
-    if token in (None, ""):
+    found = plain(_at(document, spec.pagination.next_url_path if by_url else spec.pagination.next_token_path))
+    token = found[0] if isinstance(found, list) else found
+    if token is None:
         return None
-    return _without_param(str(token), spec.auth.name) if by_url and spec.auth.name else str(token)
+    return _without_param(token, spec.auth.name) if by_url and spec.auth.name else str(token)
 
 
 def _without_param(url: str, name: str) -> str:
@@ -203,7 +208,7 @@ def _truth(value: Any) -> bool | None:
 
 def _whole_number(value: Any) -> int | None:
     try:
-        return int(value)
+        return int(text_of(value) if isinstance(value, dict) else value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
 

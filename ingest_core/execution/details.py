@@ -12,6 +12,9 @@ from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
 
+_GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
+"""Answers that stayed unreadable however often they were asked for: one record may spoil the text of all."""
+
 NO_ANSWER = Response("", 0, {}, b"", 0.0)
 
 
@@ -23,7 +26,7 @@ def fetch_whole(
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
-    details = fetch_details(fetcher, ids, caller)
+    details = fetch_details(fetcher, list(filter(None, ids)), caller)
     page = replace(
         found.page,
         items=details.items,
@@ -78,7 +81,7 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller) -> Details:
                 repeatable=True,
             )
         except UpstreamError as error:
-            if error.level != ErrorLevel.L2:
+            if error.level != ErrorLevel.L2 and error.code not in _GARBLED:
                 raise
             if len(batch) == 1:
                 found.failed[batch[0]] = str(error)

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import stamina
@@ -128,10 +128,11 @@ class Fetcher:
             return FetchedPage(NO_RECORDS, response, waited)
         self._raise_for(response, answers)
         try:
-            return FetchedPage(decode(response.body), response, waited)
+            page = decode(response.body)
         except PageBroken as error:
-            message = response.clean(str(error))
+            message = _untold(error, decode, response)
             raise UpstreamError(error.level, error.code, message, moved=True, status=response.status) from error
+        return FetchedPage(replace(page, next_token=response.clean_place(page.next_token)), response, waited)
 
     def _wait_for_turn(self, rate: RateSpec) -> timedelta:
         wait = self.gate.acquire(self.rate_key, rate)
@@ -146,10 +147,11 @@ class Fetcher:
 
     def _raise_for(self, response: Response, answers: ResponseSpec) -> None:
         now = datetime.now(UTC)
-        error = error_of_status(response.status, response.headers, response.body, self.spec.retry.retry_statuses, now)
+        error = error_of_status(
+            response.status, response.headers, response.clean_body(), self.spec.retry.retry_statuses, now
+        )
         if error is None:
             return
-        error.message = response.clean(error.message)
         error.level = stated_level(response.body, answers) or error.level
         if error.status == TOO_MANY_REQUESTS:
             self.tally.too_many += 1
@@ -157,3 +159,15 @@ class Fetcher:
         elif error.retry_after:
             self.gate.cool_down(self.rate_key, error.retry_after)
         raise error
+
+
+def _untold(error: PageBroken, decode: Callable[[bytes], DecodedPage], response: Response) -> str:
+    """What was wrong with the body, said again of one that does not repeat the credential."""
+    clean = response.clean_body()
+    if clean == response.body:
+        return str(error)
+    try:
+        decode(clean)
+    except PageBroken as again:
+        return str(again)
+    return response.clean(str(error))

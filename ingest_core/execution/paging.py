@@ -82,7 +82,7 @@ def next_step(pagination: PaginationSpec, page: DecodedPage, place: Place) -> St
         raise NextPageMissing(f"page {place.page_no} says that more follows, but not where")
     if page.count == 0 or page.has_more is False or token is None:
         return END
-    if page.has_more is None and _all_came(pagination, page, place):
+    if page.has_more is None and _all_came(pagination, page, place, token):
         return END
     return Step(token, limit=_limit(pagination, token, place.page_no))
 
@@ -103,11 +103,12 @@ def _time_step(pagination: PaginationSpec, page: DecodedPage) -> Step:
     return Step("", limit=f"a page of {page.count} records is full, and there is no next one")
 
 
-def _all_came(pagination: PaginationSpec, page: DecodedPage, place: Place) -> bool:
+def _all_came(pagination: PaginationSpec, page: DecodedPage, place: Place, token: str) -> bool:
     """Whether what is stated has been received; without a stated total, only an empty page tells."""
     if page.total is None or place.distinct < page.total:
         return False
-    return pagination.type in COUNTED or page.count < pagination.page_size
+    reached = offset_of(pagination, token)  # records that have left are among the distinct: the place must be there too
+    return page.count < pagination.page_size if reached is None else reached >= page.total
 
 
 def _rewind(pagination: PaginationSpec, page: DecodedPage, place: Place) -> str | None:

@@ -108,8 +108,8 @@ class Response:
 
     url: str
     status: int
-    headers: dict[str, str]
-    body: bytes
+    headers: dict[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
     elapsed_seconds: float
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
@@ -118,6 +118,20 @@ class Response:
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
+
+    def clean_body(self) -> bytes:
+        """The body as errors may quote it."""
+        if not any(secret.encode() in self.body for secret in self.secrets):
+            return self.body
+        return self.clean(self.body.decode("utf-8", "replace")).encode()
+
+    def clean_place(self, url: str | None) -> str | None:
+        """Where the next page is, without parameters that repeat the credential: it is written down."""
+        if url is None or not any(secret in url for secret in self.secrets):
+            return url
+        path, mark, query = url.partition("?")
+        kept = [part for part in query.split("&") if not any(secret in part for secret in self.secrets)]
+        return self.clean(path) + mark + "&".join(kept)
 
 
 class NotSent(Exception):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ingest_core.execution.ports import Request
 from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation
+from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Range, both, from_json
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, ceil_to, floor_to
 from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
@@ -46,11 +47,12 @@ def render_request(spec: SpecSnapshot, window: Window, token: str | None, caller
     if spec.paging.type == PaginationType.URL and token is not None:
         return _assemble(spec, spec.http, [], Rendered(), {"contact": caller.contact}, caller, next_url=token)
     rendered = render_query(spec, window)
+    counted = spec.paging.type in (PaginationType.OFFSET, PaginationType.PAGE)
     values = {
         "page_size": spec.paging.page_size,
         "page_token": token,
-        "page_offset": token,
-        "page_number": token,
+        "page_offset": int(token) if counted and token is not None else None,
+        "page_number": int(token) if counted and token is not None else None,
         "query": rendered.text,
         "contact": caller.contact,
     }
@@ -102,12 +104,26 @@ def _assemble(
         source=spec.provenance_code,
         http=http,
         auth=spec.auth,
-        path=parse_template(http.path).render(path_values) or http.path,
+        path=_path(http.path, path_values, spec.provenance_code),
         query=[(name, _text(value)) for name, value in placed[ParamLocation.QUERY]],
         headers=headers,
         body=_body(http, placed[ParamLocation.BODY], values),
         next_url=next_url,
     )
+
+
+def _path(template: str, values: Mapping[str, str], source: str) -> str:
+    """The path with every value in place; one that is missing, or that leads elsewhere, is no path."""
+    path = parse_template(template).render(values)
+    elsewhere = [name for name, value in values.items() if value in ("", ".", "..")]
+    if path is None or elsewhere:
+        raise BadInput(
+            "PATH_UNSAFE",
+            f"the path {template!r} cannot be filled: {', '.join(elsewhere) or 'a value'} is missing or no segment",
+            where=f"source {source!r}",
+            remedy="give the value, or another query",
+        )
+    return path
 
 
 def _templates(templates: Mapping[str, str], values: Mapping[str, Any]) -> list[tuple[str, str]]:

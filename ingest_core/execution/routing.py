@@ -20,6 +20,7 @@ from ingest_core.model.spec import Expression, SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.registry.dates import parse_source_time
 from ingest_core.registry.extraction import compile_raw, compile_value
+from ingest_core.registry.paths import compile_path
 from ingest_core.registry.values import text_of
 
 MAX_ID_CHARS = 512
@@ -68,7 +69,8 @@ class Router:
         self._time_zone = response.time_zone
         self._record_error = response.record_error
         self._normalize = _NORMALIZE[spec.id_normalizer]
-        self._mapping = [(name, compile_value(one)) for name, one in sorted(spec.mapping.items())]
+        compile_field = compile_value if spec.snapshot_version > 1 else _as_it_was
+        self._mapping = [(name, compile_field(one)) for name, one in sorted(spec.mapping.items())]
 
     def route(self, page: DecodedPage, asked_at: datetime, owns: Window | None = None) -> Routed:
         """Each record of the page one way; with `owns`, records of another time are none of ours."""
@@ -91,16 +93,18 @@ class Router:
         return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept))
 
     def listed_ids(self, page: DecodedPage, id_path: Expression) -> list[str]:
-        """The ids a search page lists, in normal form."""
+        """The ids a search page lists, in normal form; a hit without one has none, and stays to be counted."""
         get = compile_raw(id_path)
-        texts = (text_of(get(item)) for item in page.items)
-        return [self._normalize(text) for text in texts if text]
+        return [self._normalize(text_of(get(item)) or "") for item in page.items]
 
     def _missing(self, page: DecodedPage, records: list[Record], rejected: list[Rejected]) -> list[Rejected]:
         """Ids that were listed and of which no record came."""
         came = {record.provider_id for record in records} | {one.provider_id for one in rejected}
         entries = []
-        for provider_id in dict.fromkeys(page.listed or ()):
+        nameless = sum(not provider_id for provider_id in page.listed or ())
+        unnamed = _Unusable(QuarantineReason.ID_MISSING, self._shown_id)
+        entries += [_reject(unnamed, f'{{"hit": {number}}}') for number in range(nameless)]
+        for provider_id in filter(None, dict.fromkeys(page.listed or ())):
             if provider_id not in came:
                 failure = page.failed.get(provider_id)
                 reason = QuarantineReason.DETAIL_FAILED if failure else QuarantineReason.DETAIL_MISSING
@@ -111,8 +115,8 @@ class Router:
     def _record(self, item: Any, raw: str, asked_at: datetime, *, long_numbers: bool) -> Record:
         if not isinstance(item, dict):
             raise _Unusable(QuarantineReason.NOT_AN_OBJECT, self._items_path)
-        payload, payload_hash = self._payload(item, raw, long_numbers=long_numbers)
         provider_id = self._provider_id(self._id(item))
+        payload, payload_hash = self._payload(item, raw, provider_id, long_numbers=long_numbers)
         if self._record_error is not None and holds(self._record_error, item):
             raise _Unusable(QuarantineReason.RECORD_ERROR, self._record_error.path, provider_id)
         updated_at = asked_at if self._updated_at is None else self._instant(self._updated_at(item), provider_id)
@@ -126,13 +130,13 @@ class Router:
         """The fields every source has under the same names; what a record does not say is left out."""
         return {name: value for name, get in self._mapping if (value := get(item)) is not None}
 
-    def _payload(self, item: dict[str, Any], raw: str, *, long_numbers: bool) -> tuple[str, str]:
+    def _payload(self, item: dict[str, Any], raw: str, provider_id: str, *, long_numbers: bool) -> tuple[str, str]:
         """The record as the store keeps it: JSON as received, XML as received within JSON."""
-        if self._format == ResponseFormat.JSON:
-            return raw, _content_hash(item, raw, long_numbers=long_numbers)
         if len(raw) > MAX_PAYLOAD_CHARS:
-            raise _Unusable(QuarantineReason.TOO_LARGE, "$")
-        return orjson.dumps({"xml": raw}).decode(), hash_text(raw)
+            raise _Unusable(QuarantineReason.TOO_LARGE, "$", provider_id)
+        if self._format == ResponseFormat.XML:
+            return orjson.dumps({"xml": raw}).decode(), hash_text(raw)
+        return raw, _content_hash(item, raw, provider_id, long_numbers=long_numbers)
 
     def _provider_id(self, value: Any) -> str:
         if value is None or value == "":
@@ -156,6 +160,12 @@ class Router:
         return instant
 
 
+def _as_it_was(path: str) -> Callable[[Any], Any]:
+    """A field of the first snapshots' mappings: whatever its path finds."""
+    get = compile_path(path)
+    return lambda item: None if (value := get(item)) in ("", []) else value
+
+
 def _shown(expression: Expression | None) -> str:
     """An expression as quarantine names it."""
     return expression if isinstance(expression, str) else canonical_json(expression)
@@ -166,21 +176,25 @@ def short_hash(provider_id: str) -> bytes:
     return hashlib.sha256(provider_id.encode()).digest()[:ID_HASH_BYTES]
 
 
-def _content_hash(item: dict[str, Any], raw: str, *, long_numbers: bool) -> str:
+def _content_hash(item: dict[str, Any], raw: str, provider_id: str, *, long_numbers: bool) -> str:
     """Hash of the record's content, whatever the order of its keys; unusable if no store would take it."""
-    if len(raw) > MAX_PAYLOAD_CHARS:
-        raise _Unusable(QuarantineReason.TOO_LARGE, "$")
     if "\\u0000" in raw and _holds_nul(item):
-        raise _Unusable(QuarantineReason.TEXT_INVALID, "$")
+        raise _Unusable(QuarantineReason.TEXT_INVALID, "$", _storable(provider_id))
     try:
         if long_numbers and holds_long_number(raw.encode()):
             return hash_text(canonical_json(json.loads(raw)))
         content = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError) as error:  # a lone surrogate, or a number beyond 64 bits
         if not _numbers_only(item):
-            raise _Unusable(QuarantineReason.TEXT_INVALID, "$") from error
+            raise _Unusable(QuarantineReason.TEXT_INVALID, "$", _storable(provider_id)) from error
         content = raw.encode()
     return hashlib.sha256(content).hexdigest()
+
+
+def _storable(provider_id: str) -> str | None:
+    """The id, unless it is what no store would take."""
+    unusable = _any_text(provider_id, lambda text: "\x00" in text or any("\ud800" <= char <= "\udfff" for char in text))
+    return None if unusable else provider_id
 
 
 def _holds_nul(value: Any) -> bool:

@@ -7,12 +7,18 @@ Names in a declared namespace have its prefix (`arxiv:doi`), all others stand al
 Nothing is fetched and no entity is expanded: a document that declares one is refused.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
 MAX_DEPTH = 200
 TEXT = "#text"
+_DECLARATION_BYTES = 200
+_DECLARED = re.compile(r"""^(\ufeff?\s*<\?xml[^>]*?)\s+encoding=["']([A-Za-z0-9._-]+)["']""")
+_ONE_BYTE = re.compile(r"iso-8859-[0-9]{1,2}|windows-125[0-9]")
+_NAMED_ENTITY = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)([^;\s]+);")
 _NAMESPACE_END = "\n"
 
 
@@ -31,15 +37,29 @@ class _Element:
     children: dict[str, Any] = field(default_factory=dict)
     holds_text: bool = False
 
-    def value(self, text: str) -> Any:
+    def value(self, text: str, texts: frozenset[str]) -> Any:
         if not self.children and not self.attributes:
             return " ".join(text.split())
         value = {**self.attributes, **self.children}
-        if self.holds_text or all(isinstance(child, str) for child in self.children.values()):
+        if self.holds_text or self.name in texts or all(map(_is_plain, self.children.values())):
             words = " ".join(text.split())
             if words:
                 value[TEXT] = words
         return value
+
+
+def _is_plain(child: Any) -> bool:
+    return isinstance(child, str) or (isinstance(child, list) and all(isinstance(one, str) for one in child))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is looked for: the way to the records, prefixes, names that are lists, names whose text is wanted."""
+
+    items: tuple[str, ...]
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+    repeated: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -55,13 +75,12 @@ class XmlDocument:
 class _Reader:
     """Builds values from expat's events, one pass, no recursion."""
 
-    def __init__(
-        self, body: bytes, items: tuple[str, ...], namespaces: dict[str, str], repeated: frozenset[str]
-    ) -> None:
+    def __init__(self, body: bytes, reading: Reading) -> None:
         self._body = body
-        self._items = items
-        self._prefixes = {uri: prefix for prefix, uri in namespaces.items()}
-        self._repeated = repeated
+        self._reading = reading
+        self._items = reading.items
+        self._prefixes = {uri: prefix for prefix, uri in reading.namespaces.items()}
+        self._has_doctype = False
         self._open: list[_Element] = [_Element("", {}, 0)]
         self._names: list[str] = []
         self._found: list[tuple[Any, str]] = []
@@ -73,6 +92,7 @@ class _Reader:
         self._parser.CharacterDataHandler = self._text
         self._parser.EntityDeclHandler = self._refuse_entity
         self._parser.SkippedEntityHandler = self._refuse_skipped
+        self._parser.StartDoctypeDeclHandler = self._doctype
 
     def read(self) -> XmlDocument:
         try:
@@ -90,6 +110,8 @@ class _Reader:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) > MAX_DEPTH:
             raise XmlBroken(f"elements are nested deeper than {MAX_DEPTH}")
+        if attributes and self._has_doctype:
+            self._refuse_lost_attribute_text()
         own = {f"@{self._name(key)}": value for key, value in attributes.items()}
         element = _Element(self._name(name), own, self._parser.CurrentByteIndex)
         self._open.append(element)
@@ -104,12 +126,12 @@ class _Reader:
     def _end(self, _name: str) -> None:
         element = self._open.pop()
         text = "".join(element.pieces)
-        value = element.value(text)
+        value = element.value(text, self._reading.texts)
         if len(self._open) > len(self._items):  # above the records, nobody asks for the text of it all
             self._open[-1].pieces.append(text)
         if self._is_item():
             self._met = True
-            self._found.append((value, self._raw(element.start)))
+            self._found.append((value, self._raw(element)))
         else:
             self._attach(self._open[-1].children, element.name, value)
         self._names.pop()
@@ -119,17 +141,30 @@ class _Reader:
             return False
         return self._items[-1] in ("*", self._names[-1])
 
-    def _raw(self, start: int) -> str:
-        end = self._body.index(b">", self._parser.CurrentByteIndex) + 1
-        return self._body[start:end].decode("utf-8", "replace")
+    def _raw(self, element: _Element) -> str:
+        end = self._parser.CurrentByteIndex
+        without_content = not element.children and not element.pieces
+        if not (without_content and self._body.endswith(b"/>", element.start, end)):
+            end = self._body.index(b">", end) + 1
+        return self._body[element.start : end].decode("utf-8", "replace")
 
     def _attach(self, children: dict[str, Any], name: str, value: Any) -> None:
         if name not in children:
-            children[name] = [value] if name in self._repeated else value
-        elif name in self._repeated or isinstance(children[name], list):
+            children[name] = [value] if name in self._reading.repeated else value
+        elif name in self._reading.repeated or isinstance(children[name], list):
             children[name].append(value)
         else:
             children[name] = [children[name], value]
+
+    def _doctype(self, *_given: Any) -> None:
+        self._has_doctype = True
+
+    def _refuse_lost_attribute_text(self) -> None:
+        """Entities that only a DTD elsewhere declares vanish from attributes without expat's saying so."""
+        start = self._parser.CurrentByteIndex
+        lost = _NAMED_ENTITY.search(self._body, start, self._body.index(b">", start))
+        if lost:
+            self._refuse_skipped(lost.group(1).decode(), None)
 
     def _refuse_entity(self, name: str, *_rest: Any) -> None:
         raise XmlBroken(f"the document declares the entity {name!r}; entities are not expanded")
@@ -138,14 +173,22 @@ class _Reader:
         raise XmlBroken(f"the entity {name!r} is used and not declared; its text would be lost")
 
 
-def read_xml(body: bytes, items: tuple[str, ...], namespaces: dict[str, str], repeated: frozenset[str]) -> XmlDocument:
-    """The document, with the elements at `items` as its records; XmlBroken when it cannot be relied on."""
-    return _Reader(_as_utf8(body), items, namespaces, repeated).read()
+def read_xml(body: bytes, reading: Reading) -> XmlDocument:
+    """The document and its records; XmlBroken when it cannot be relied on."""
+    return _Reader(_as_utf8(body), reading).read()
 
 
 def _as_utf8(body: bytes) -> bytes:
     """The text cut out by byte positions must be UTF-8, so other encodings are written anew."""
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = body.decode("utf-16", "replace")
-        return text.replace('encoding="UTF-16"', "", 1).replace("encoding='UTF-16'", "", 1).encode()
-    return body
+        return _DECLARED.sub(r"\1", body.decode("utf-16", "replace"), count=1).encode()
+    declared = _DECLARED.match(body[:_DECLARATION_BYTES].decode("ascii", "ignore"))
+    name = declared.group(2).lower() if declared else "utf-8"
+    if name in ("utf-8", "us-ascii"):
+        return body
+    if not _ONE_BYTE.fullmatch(name):
+        raise XmlBroken(f"the encoding {name!r} is not read")
+    try:
+        return _DECLARED.sub(r"\1", body.decode(name), count=1).encode()
+    except (LookupError, UnicodeDecodeError) as error:
+        raise XmlBroken(f"the text is not {name}") from error

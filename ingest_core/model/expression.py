@@ -4,6 +4,7 @@ Equal meanings have equal trees: nested ANDs and ORs are flat, children and valu
 is gone, constants are folded, times are UTC milliseconds, codes are upper-case.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as attribute
@@ -17,6 +18,7 @@ from ingest_core.model.window import Window
 
 Json = dict[str, Any]
 HALF_OPEN = "[)"
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 CLOSED = "[]"
 
 
@@ -222,7 +224,7 @@ def _leaf(op: ExprOp, value: Json) -> Leaf:
 
 
 def _read_end(text: str | None) -> datetime | str | None:
-    return parse_instant(text) if text and text.endswith("Z") else text
+    return parse_instant(text) if text and _INSTANT.fullmatch(text) else text
 
 
 def localize(prototype: Json, bounds: Range) -> Json:

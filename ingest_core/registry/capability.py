@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from ingest_core.model.codes import ExprOp, FieldType, TermMatch
@@ -103,8 +104,9 @@ def _range_findings(node: Range, kind: FieldType) -> Iterator[str]:
         yield f"a range needs a DATE, DATETIME or NUMBER field, this is {kind}"
         return
     for end in (node.start, node.end):
-        if isinstance(end, str) and not pattern.fullmatch(end):
-            yield f"{end!r} is not a {kind}"
+        instant_for_number = isinstance(end, datetime) and kind == FieldType.NUMBER
+        if instant_for_number or (isinstance(end, str) and not pattern.fullmatch(end)):
+            yield f"{str(end)!r} is not a {kind}"
 
 
 def _values(node: Leaf) -> list[str]:

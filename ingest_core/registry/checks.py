@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ingest_core.model.codes import AuthType, EndpointRole, ExprOp, Operation, ResponseFormat
-from ingest_core.model.spec import AuthSpec, RuleSpec
+from ingest_core.model.spec import AuthSpec, ParamSpec, RuleSpec
 from ingest_core.model.template import TemplateError, parse_template
 from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.extraction import problems_of
@@ -69,11 +69,53 @@ def _registered(rows: Rows) -> dict[str, set[str]]:
 
 def check_twins(rows: Rows, endpoint: str, operation: str, now: datetime, found: Findings) -> None:
     """No two blocks contradict each other for the same scope and time."""
-    for block, kind in SETTINGS.items():
+    for block, kind in {**SETTINGS, **LISTS}.items():
         for row in twins(rows, block, endpoint, operation, now):
             found.add("BLOCK_TWICE", kind.table, block, scope_text(row),
                 f"two `{block}` blocks are in force for {scope_text(row)}", "merge them, or scope or date them apart",
             )  # fmt: skip
+
+
+def check_scopes(rows: Rows, found: Findings) -> None:
+    """A block for an endpoint that is not there would silently never be used."""
+    known = {row["endpoint_name"] for row in rows[ENDPOINTS]}
+    for block, kind in {**SETTINGS, **LISTS}.items():
+        for row in rows.get(kind.table, []):
+            name = row["endpoint_name"]
+            found.need(
+                name is None or name in known, "SCOPE_ENDPOINT_UNKNOWN", kind.table, f"{block}.for.endpoint", name,
+                f"no endpoint {name!r}", f"endpoints: {', '.join(sorted(known))}",
+            )  # fmt: skip
+
+
+def body_names(definition: Row) -> set[str]:
+    """The values a body's template carries; one that does not parse carries none."""
+    names: set[str] = set()
+    for text in _texts(definition.get("body_template")):
+        try:
+            names |= parse_template(text).names
+        except TemplateError:
+            continue
+    return names
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)
+
+
+def check_ids_sent(params: list[ParamSpec], definition: Row, found: Findings) -> None:
+    """A detail request carries its ids."""
+    name = definition["endpoint_name"]
+    sent = {param.value for param in params} | body_names(definition)
+    found.need(
+        "ids" in sent, "IDS_UNSENT", LISTS["params"].table, "params", None, f"no parameter carries the ids to {name!r}",
+        f"add {{name: ..., value: ids, for: {{endpoint: {name}}}}} to `params`",
+    )  # fmt: skip
 
 
 def check_endpoint_auth(definition: Row, auth: AuthSpec, found: Findings) -> None:
@@ -189,15 +231,6 @@ def check_two_phase(rows: Rows, definition: Row, detail: str | None, found: Find
     found.need(
         linked["endpoint_role_code"] == EndpointRole.DETAIL, "DETAIL_ROLE", ENDPOINTS, f"endpoints.{detail}.role",
         linked["endpoint_role_code"], f"{detail!r} is linked as detail and has another role", "set role: DETAIL",
-    )  # fmt: skip
-    params = LISTS["params"].table
-    carries = [
-        row for row in rows.get(params, []) if row["std_key"] == "ids" and row["endpoint_name"] in (None, detail)
-    ]
-    in_body = "{ids" in str(linked.get("body_template") or "")
-    found.need(
-        carries or in_body, "IDS_UNSENT", params, "params", None, f"no parameter carries the ids to {detail!r}",
-        f"add {{name: ..., value: ids, for: {{endpoint: {detail}}}}} to `params`",
     )  # fmt: skip
     return linked
 

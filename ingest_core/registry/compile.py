@@ -1,7 +1,8 @@
 """Compiling the Registry's rows into the snapshot a plan runs on."""
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from ingest_core.model.codes import DICTIONARY, EndpointRole, FieldType, Operation
@@ -10,17 +11,21 @@ from ingest_core.model.expression import EVERYTHING, Node, Range, both
 from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SpecSnapshot, WindowSpec
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
+    body_names,
     check_dictionary,
     check_endpoint_auth,
+    check_ids_sent,
     check_response,
     check_rules,
+    check_scopes,
     check_twins,
     check_two_phase,
 )
-from ingest_core.registry.columns import LISTS, SETTINGS
-from ingest_core.registry.merge import Merged, Overrides, Setting, merge_block
+from ingest_core.registry.columns import LISTS, SETTINGS, iso_span
+from ingest_core.registry.merge import Merged, Overrides, Setting, list_identity, merge_block
 from ingest_core.registry.params import check_params, param_specs
 from ingest_core.registry.parts import (
+    PAGE_SIZE_SHARE,
     auth_part,
     batch_size,
     http_part,
@@ -103,12 +108,14 @@ class _Compiler:
         )
         self._definition = _definition(rows, request.endpoint)
         self._by_id = request.operation == Operation.UPDATE
+        self._query_error: BadInput | None = None
         self._blocks = {name: self._merged(name, request.endpoint) for name in SETTINGS}
 
     def run(self) -> Compiled:
         found, blocks, definition = self._found, self._blocks, self._definition
         check_dictionary(self._rows, DICTIONARY, found)
         check_twins(self._rows, self._request.endpoint, self._request.operation.value, self._now, found)
+        check_scopes(self._rows, found)
         auth = auth_part(blocks["credential"], definition, self._request.signing_hooks, found)
         check_endpoint_auth(definition, auth, found)
         http = http_part(blocks["http"], definition, found)
@@ -124,10 +131,10 @@ class _Compiler:
         )
         retry, rate = retry_part(blocks["retry"], found), rate_part(blocks["rate_limit"], found)
         expression = self._expression()
-        if window and http and not found.problems:
+        if window and http and not found.problems and self._query_error is None:
             self._check_rendering(rules, params, window, expression)
         self._note_degradations()
-        found.refuse()
+        self._refuse()
         assert http is not None
         spec = SpecSnapshot(
             snapshot_version=SNAPSHOT_VERSION,
@@ -149,7 +156,16 @@ class _Compiler:
             expression=expression.json(),
             detail=detail,
         )
-        return Compiled(spec, self._settings(), found.warnings, found.degradations)
+        return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
+
+    def _refuse(self) -> None:
+        """Everything that is wrong; a query alone that is, with its own words."""
+        if self._query_error is not None:
+            if not self._found.problems:
+                raise self._query_error
+            error = self._query_error
+            self._found.add(error.code, "-", error.where, None, error.message, error.remedy)
+        self._found.refuse()
 
     def _merged(self, block: str, endpoint: str) -> Merged:
         operation = self._request.operation.value
@@ -159,7 +175,7 @@ class _Compiler:
         """Of each thing the row that is in force and most specific."""
         table = LISTS[name].table
         found = in_force(self._rows.get(table, []), endpoint, self._request.operation.value, self._now)
-        return list({_identity(name, row): row for row in found}.values())
+        return list({list_identity(name, row): row for row in found}.values())
 
     def _params(self, endpoint: str, definition: Row, pagination: Any) -> list[ParamSpec]:
         params = param_specs(self._list("params", endpoint))
@@ -193,10 +209,12 @@ class _Compiler:
         http = http_part(self._merged("http", name), definition, self._found)
         if http is None:
             return None
+        params = self._params(name, definition, None)
+        check_ids_sent(params, definition, self._found)
         return DetailSpec(
             endpoint_name=name,
             http=http,
-            params=self._params(name, definition, None),
+            params=params,
             response=response_part(definition),
             id_batch_size=batch_size(batching, self._found),
         )
@@ -211,10 +229,10 @@ class _Compiler:
         standing = self._definition.get("query_text")
         for text, where in ((standing, "endpoints.query"), (self._request.query, "--query")):
             if text:
-                parsed = parse_query(text, where)
-                for finding in check_query(parsed, fields, capabilities):
-                    raise query_error(text, finding.column or 1, finding.message, where)
-                node = both(node, parsed)
+                try:
+                    node = both(node, _checked_query(text, where, fields, capabilities))
+                except BadInput as error:
+                    self._query_error = error
         return node
 
     def _check_rendering(self, rules: list[RuleSpec], params: list[ParamSpec], window: WindowSpec, query: Node) -> None:
@@ -224,7 +242,7 @@ class _Compiler:
             rendered = Renderer(rules, TimeText(window.format)).render(both(query, bounds))
         except Unrenderable as error:
             raise refuse_unrenderable(error, self._found.where) from error
-        carried = any(param.value == "query" for param in params)
+        carried = any(param.value == "query" for param in params) or "query" in body_names(self._definition)
         self._found.need(
             rendered.text is None or carried,
             "QUERY_UNPLACED",
@@ -252,17 +270,33 @@ class _Compiler:
             "no updatedSince: each harvest reads everything in order and filters here, one slice per plan",
         )
 
-    def _settings(self) -> list[Setting]:
+    def _settings(self, spec: SpecSnapshot) -> list[Setting]:
+        """Every value with its origin; what is computed says from what."""
         unused = {"pagination", "window"} if self._by_id else set()
-        return [setting for name, block in self._blocks.items() if name not in unused for setting in block.settings()]
+        said = [setting for name, block in self._blocks.items() if name not in unused for setting in block.settings()]
+        if spec.detail is not None and spec.detail.endpoint_name != spec.endpoint_name:
+            for name in ("http", "batching"):
+                own = self._merged(name, spec.detail.endpoint_name).settings()
+                said += [replace(one, key=f"{spec.detail.endpoint_name}: {one.key}") for one in own]
+        keys = {setting.key for setting in said}
+        computed = []
+        if spec.pagination is not None:
+            share = f"{PAGE_SIZE_SHARE:.0%} of max_page_size"
+            computed.append(Setting("pagination.page_size", spec.pagination.page_size, share))
+        if spec.window is not None:
+            recheck = iso_span(timedelta(seconds=spec.window.recheck_seconds))
+            computed.append(Setting("window.recheck", recheck, "a quarter of lookback"))
+        return [*said, *(one for one in computed if one.key not in keys)]
 
 
-def _identity(name: str, row: Row) -> tuple[Any, ...]:
-    if name == "params":
-        return (row["param_name"],)
-    if name == "capabilities":
-        return (row["field_code"],)
-    return (row["field_code"], row["op_code"], row.get("match_code"))
+def _checked_query(
+    text: str, where: str, fields: Mapping[str, FieldType], capabilities: Mapping[str | None, Row]
+) -> Node:
+    """The query, if the source can be asked all of it."""
+    parsed = parse_query(text, where)
+    for finding in check_query(parsed, fields, capabilities):
+        raise query_error(text, finding.column or 1, finding.message, where)
+    return parsed
 
 
 def _definition(rows: Rows, endpoint: str | None) -> Row:

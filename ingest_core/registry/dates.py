@@ -10,6 +10,7 @@ _EPOCH_MS_FROM = 10_000_000_000
 """Numbers from here on are milliseconds: as seconds they would be past the year 2286."""
 
 _HIGHEST_YEAR = 9999
+_MOST_DIGITS = 9
 _DAY_CHARS = len("2020-01-05")
 _AFTER_DAY = ("", "T", " ")
 _MONTHS = {
@@ -31,9 +32,10 @@ Parts = tuple[int, int | None, int | None]
 def partial_date(value: Any) -> str | None:
     """`YYYY`, `YYYY-MM` or `YYYY-MM-DD`, as precise as the value says; None when it is no date."""
     # The two most frequent spellings first: many records of a page have the same day.
-    if type(value) is str and len(value) >= _DAY_CHARS and value[4] == "-" and value[10:11] in _AFTER_DAY:
+    if type(value) is str and len(value) >= _DAY_CHARS and value[4] == value[7] == "-" and value[10:11] in _AFTER_DAY:
         day = value[:_DAY_CHARS]
-        return day if _iso_day(day) else None
+        if _iso_day(day):
+            return day
     if type(value) is list and len(value) == 1 and type(value[0]) is list:
         try:
             return _parts_text(*value[0])
@@ -104,12 +106,12 @@ def _from_fields(value: dict[str, Any]) -> Parts | None:
 
 
 def _checked(year: Any, month: Any = None, day: Any = None) -> Parts | None:
-    numbers = _number(year), _number(month), _number(day)
+    numbers = _number(year), _month(month), _number(day)
     if numbers[0] is None or (month is not None and numbers[1] is None) or (day is not None and numbers[2] is None):
         return None
     try:
         date(numbers[0], numbers[1] or 1, numbers[2] or 1)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return (numbers[0], numbers[1], numbers[2])
 
@@ -117,10 +119,12 @@ def _checked(year: Any, month: Any = None, day: Any = None) -> Parts | None:
 def _number(value: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    if not isinstance(value, str):
-        return None
-    text = value.strip().lower()
-    return int(text) if text.isascii() and text.isdecimal() else _MONTHS.get(text)
+    text = value.strip() if isinstance(value, str) else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def _month(value: Any) -> int | None:
+    return _MONTHS.get(value.strip().lower()) or _number(value) if isinstance(value, str) else _number(value)
 
 
 def parse_source_time(value: Any, time_zone: str = "UTC") -> datetime | None:

@@ -1,5 +1,7 @@
 """Rows as a source file: what was applied can be taken out again, changed and applied."""
 
+import json
+import re
 from typing import Any
 
 import yaml
@@ -11,11 +13,15 @@ from ingest_core.registry.rows import Row, Rows
 
 HEADER = "# yaml-language-server: $schema={schema}\n"
 SCHEMA_FILE = "source.schema.json"
+_LINE_ENDS = re.compile("[\x85\u2028\u2029\ufeff]")
 
 
 def export_source(rows: Rows) -> str:
     """A file that applies to the same rows."""
-    text = yaml.safe_dump(document_of(rows), sort_keys=False, allow_unicode=True, width=110)
+    document = document_of(rows)
+    # Strange line ends would be written as such, and read as spaces.
+    plain = not _LINE_ENDS.search(json.dumps(document, ensure_ascii=False))
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=plain, width=110)
     return HEADER.format(schema=SCHEMA_FILE) + text
 
 

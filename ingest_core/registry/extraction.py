@@ -139,7 +139,11 @@ def _collect(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
 
     def get(record: Any) -> Any:
         found = [value for getter in getters if (value := getter(record)) is not None]
-        return list(dict.fromkeys(_flat(found))) or None
+        once: list[Any] = []
+        for one in _flat(found):
+            if one not in once:
+                once.append(one)
+        return once or None
 
     return get
 
@@ -249,7 +253,7 @@ def _tree_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
         yield f"{where}.{name}: not a key of a `{kind}` expression"
     yield from _function_problems(expression, where)
     if kind == "path":
-        yield from problems_of(expression["path"], where)
+        yield from _path_problems(expression["path"], where)
     elif kind != "value":
         parts = expression[kind]
         if not isinstance(parts, list) or not parts:
@@ -261,7 +265,9 @@ def _tree_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
 
 def _object_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
     if "each" in expression:
-        yield from problems_of(expression["each"], f"{where}.each")
+        yield from _path_problems(expression["each"], f"{where}.each")
+        if "as" in expression:
+            yield f"{where}.as: not a key of an `each` expression"
         if "need" in expression and expression["need"] not in expression:
             yield f"{where}.need: {expression['need']!r} is not one of its keys"
     for name, part in expression.items():
@@ -269,13 +275,24 @@ def _object_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
             yield from problems_of(part, f"{where}.{name}")
 
 
+def _path_problems(path: Any, where: str) -> Iterator[str]:
+    if isinstance(path, str):
+        yield from problems_of(path, where)
+    else:
+        yield f"{where}: {path!r} is not a path such as $.items[*].id"
+
+
 def _function_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
+    names = expression.get("as", "text")
+    if not isinstance(names, str | list) or not names or not all(isinstance(name, str) for name in _names(expression)):
+        yield f"{where}.as: {names!r} is neither a function's name nor a list of them"
+        return
     for name in _names(expression):
         try:
             find_function(name)
         except KeyError:
             yield f"{where}.as: unknown function {name!r}; known: {', '.join(FUNCTION_NAMES)}"
-        except re.error as error:
+        except (re.error, ValueError) as error:
             yield f"{where}.as: {name!r}: {error}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest_core.model.codes import AuthType, BackoffPolicy, PagePosition, WindowMode
 from ingest_core.model.errors import BadInput
-from ingest_core.registry.columns import SETTINGS
+from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.rows import Row, Rows, in_force, scope_text
 
 Overrides = Mapping[str, Mapping[str, Any]]
@@ -131,14 +131,24 @@ def _layers(
 
 def twins(rows: Rows, block: str, endpoint: str, operation: str, now: datetime) -> list[Row]:
     """Rows in force that another row of the same scope and beginning contradicts."""
-    seen: dict[tuple[Any, ...], Row] = {}
+    seen: set[tuple[Any, ...]] = set()
     found = []
-    for row in in_force(rows.get(SETTINGS[block].table, []), endpoint, operation, now):
-        key = (row["endpoint_name"], row["operation_code"], row["effective_from"])
+    for row in in_force(rows.get({**SETTINGS, **LISTS}[block].table, []), endpoint, operation, now):
+        own = list_identity(block, row) if block in LISTS else ()
+        key = (*own, row["endpoint_name"], row["operation_code"], row["effective_from"])
         if key in seen:
             found.append(row)
-        seen[key] = row
+        seen.add(key)
     return found
+
+
+def list_identity(name: str, row: Row) -> tuple[Any, ...]:
+    """Which entry of a list block a row is: those of the same identity override each other."""
+    if name == "params":
+        return (row["param_name"],)
+    if name == "capabilities":
+        return (row["field_code"],)
+    return (row["field_code"], row["op_code"], row.get("match_code"))
 
 
 def read_overrides(given: Mapping[str, str]) -> dict[str, dict[str, Any]]:

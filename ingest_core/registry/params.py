@@ -1,5 +1,6 @@
 """Request parameters: which value goes where, and whether every value that must be sent is."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from ingest_core.model.codes import HttpMethod, PaginationType, ParamLocation
@@ -9,6 +10,11 @@ from ingest_core.registry.problems import Findings
 from ingest_core.registry.rows import Row
 
 TABLE = "reg_prov_api_param_map"
+
+ENDPOINTS = "reg_prov_endpoint_def"
+
+SECRET_NAMES = frozenset({"authorization", "api_key", "apikey", "x_api_key", "token", "access_token", "cookie"})
+"""Names only a credential has."""
 
 KNOWN_VALUES = {
     "page_size": "how many records to ask for",
@@ -51,7 +57,7 @@ def check_params(params: list[ParamSpec], definition: Row, pagination: Paginatio
     """Known values, real functions, places that fit the method and the path, and the page's place among them."""
     for param in params:
         _check_one(param, definition, found)
-    sent = {param.value for param in params}
+    sent = {param.value for param in params} | _check_body(definition, found)
     if pagination is not None and pagination.type in _PLACE_OF:
         value = _PLACE_OF[pagination.type]
         found.need(
@@ -60,6 +66,44 @@ def check_params(params: list[ParamSpec], definition: Row, pagination: Paginatio
             f"add {{name: ..., value: {value}}} to `params`",
         )  # fmt: skip
     _check_path(params, definition, found)
+
+
+def _check_body(definition: Row, found: Findings) -> frozenset[str]:
+    """The values a body's template names; it may name what parameters may carry, and must hold no secret."""
+    key = f"endpoints.{definition['endpoint_name']}.body"
+    names: frozenset[str] = frozenset()
+    for path, text in _texts(definition.get("body_template"), key):
+        secret = refuse_secret(path.rpartition(".")[2], ENDPOINTS, path, found)
+        names |= template_names(text, ENDPOINTS, path, found, hidden=secret)
+    for name in sorted(names - KNOWN_VALUES.keys()):
+        found.add(
+            "TEMPLATE_NAME_UNKNOWN",
+            ENDPOINTS,
+            key,
+            name,
+            f"unknown name {{{name}}}",
+            f"known: {', '.join(KNOWN_VALUES)}",
+        )
+    return names
+
+
+def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value, with its place."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict | list):
+        for name, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(one, f"{key}.{name}")
+
+
+def refuse_secret(name: str, table: str, key: str, found: Findings) -> bool:
+    """Whether something of that name must be a credential, which then must not stand here."""
+    secret = name.lower().replace("-", "_") in SECRET_NAMES
+    found.need(
+        not secret, "SECRET_IN_HTTP", table, key, "***", f"{name!r} carries a credential",
+        "name it by reference in the `credential` block",
+    )  # fmt: skip
+    return secret
 
 
 def _check_one(param: ParamSpec, definition: Row, found: Findings) -> None:
@@ -73,6 +117,8 @@ def _check_one(param: ParamSpec, definition: Row, found: Findings) -> None:
             name in FUNCTIONS, "FUNCTION_UNKNOWN", TABLE, f"{key}.as", name,
             f"unknown function {name!r}", f"known: {', '.join(FUNCTIONS)}",
         )  # fmt: skip
+    if param.default is not None:
+        refuse_secret(param.name, TABLE, f"{key}.default", found)
     in_body_of_get = param.location == ParamLocation.BODY and definition["http_method_code"] == HttpMethod.GET
     found.need(
         not in_body_of_get, "GET_WITH_BODY", TABLE, f"{key}.location", param.location.value,
@@ -98,10 +144,11 @@ def _check_path(params: list[ParamSpec], definition: Row, found: Findings) -> No
         )  # fmt: skip
 
 
-def template_names(text: Any, table: str, key: str, found: Findings) -> frozenset[str]:
+def template_names(text: Any, table: str, key: str, found: Findings, *, hidden: bool = False) -> frozenset[str]:
     """The names in a template; none, and a problem, where it does not parse."""
     try:
         return parse_template(text).names
     except TemplateError as error:
-        found.add("TEMPLATE_INVALID", table, key, text, str(error), "names stand alone, as {query} or {query|url}")
+        remedy = "names stand alone, as {query} or {query|url}"
+        found.add("TEMPLATE_INVALID", table, key, "***" if hidden else text, str(error), remedy)
         return frozenset()

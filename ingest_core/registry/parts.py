@@ -1,5 +1,6 @@
 """The parts of a snapshot, each from its merged block, each with the rules it must keep."""
 
+import re
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -26,7 +27,7 @@ from ingest_core.model.spec import (
     WindowSpec,
 )
 from ingest_core.registry.merge import Merged
-from ingest_core.registry.params import template_names
+from ingest_core.registry.params import refuse_secret, template_names
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.rows import Row
 
@@ -34,7 +35,7 @@ PAGE_SIZE_SHARE = 0.7
 """A page asks for this share of the provider's cap unless the file says otherwise."""
 
 _REQUEST_NAMES = frozenset({"contact"})
-_SECRET_NAMES = frozenset({"authorization", "api_key", "apikey", "x_api_key", "token", "access_token", "cookie"})
+_USER_INFO = re.compile(r"//[^/@]*@")
 
 
 class _Rules:
@@ -60,11 +61,12 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
         return None
     plain = url.startswith("http://") and block["allow_plain_http"]
     rules.need(
-        url.startswith("https://") or plain, "BASE_URL_NOT_HTTPS", "base_url", url, f"{url!r} is not https",
+        url.startswith("https://") or plain, "BASE_URL_NOT_HTTPS", "base_url", _masked(url),
+        f"{_masked(url)!r} is not https",
         "use https, or set http.allow_plain_http: true if that is meant",
     )  # fmt: skip
     rules.need(
-        "@" not in url and "?" not in url, "BASE_URL_UNSAFE", "base_url", url,
+        "@" not in url and "?" not in url, "BASE_URL_UNSAFE", "base_url", _masked(url),
         "a base URL holds neither credentials nor a query", "use the `credential` block and http.query",
     )  # fmt: skip
     _check_templates(block, rules, found)
@@ -95,21 +97,23 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
     )
 
 
+def _masked(url: str | None) -> str | None:
+    """A URL without the user and password that may stand in it, and without its query."""
+    return _USER_INFO.sub("//***@", url).partition("?")[0] if url else url
+
+
 def _check_templates(block: Merged, rules: _Rules, found: Findings) -> None:
     for key, column in (("headers", "headers"), ("query", "query_params")):
         for name, template in block[column].items():
-            rules.need(
-                name.lower().replace("-", "_") not in _SECRET_NAMES, "SECRET_IN_HTTP", f"{key}.{name}", "***",
-                f"{name!r} carries a credential", "name it by reference in the `credential` block",
-            )  # fmt: skip
-            _only_known(template, f"{key}.{name}", rules, found)
+            secret = refuse_secret(name, "reg_prov_http_cfg", f"http.{key}.{name}", found)
+            _only_known(template, f"{key}.{name}", rules, found, hidden=secret)
     if block["user_agent"]:
         _only_known(block["user_agent"], "user_agent", rules, found)
 
 
-def _only_known(template: str, key: str, rules: _Rules, found: Findings) -> None:
-    for name in template_names(template, "reg_prov_http_cfg", f"http.{key}", found) - _REQUEST_NAMES:
-        rules.add("TEMPLATE_NAME_UNKNOWN", key, template, f"unknown name {{{name}}}",
+def _only_known(template: str, key: str, rules: _Rules, found: Findings, *, hidden: bool = False) -> None:
+    for name in template_names(template, "reg_prov_http_cfg", f"http.{key}", found, hidden=hidden) - _REQUEST_NAMES:
+        rules.add("TEMPLATE_NAME_UNKNOWN", key, "***" if hidden else template, f"unknown name {{{name}}}",
             f"known here: {', '.join(_REQUEST_NAMES)}",
         )  # fmt: skip
 
@@ -152,7 +156,7 @@ def auth_part(block: Merged, definition: Row, hooks: frozenset[str] | None, foun
     token_url = block["token_url"]
     rules.need(
         kind != AuthType.OAUTH2 or (token_url or "").startswith("https://"), "TOKEN_URL_MISSING", "token_url",
-        token_url, "OAUTH2 needs an https token_url to get and refresh tokens at", "add credential.token_url",
+        _masked(token_url), "OAUTH2 needs an https token_url to get and refresh tokens at", "add credential.token_url",
     )  # fmt: skip
     return AuthSpec(
         type=kind,

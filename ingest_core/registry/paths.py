@@ -78,6 +78,12 @@ def repeated_names(path: str) -> set[str]:
     }
 
 
+def leaf_names(path: str) -> set[str]:
+    """The name whose value the path ends at: what an XML document must give the whole text of."""
+    names = [step for step in plain_steps(path) or () if isinstance(step, str) and step != EVERY]
+    return set(names[-1:])
+
+
 def _chain(steps: tuple[Step, ...]) -> Getter:
     for at, step in enumerate(steps):
         if step == EVERY or isinstance(step, Where):

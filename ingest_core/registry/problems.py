@@ -5,6 +5,8 @@ from typing import Any
 
 from ingest_core.model.errors import BadInput
 
+SHOWN_CHARS = 200
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -18,7 +20,12 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.message} [{self.rule}, {self.table}] -> {self.remedy}"
+        value = "" if self.value is None or str(self.value) in self.message else f" (got {self._shown()})"
+        return f"{self.key}: {self.message}{value} [{self.rule}, {self.table}] -> {self.remedy}"
+
+    def _shown(self) -> str:
+        text = str(self.value)
+        return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
 
     def json(self) -> dict[str, Any]:
         """As scripts read it."""

@@ -45,7 +45,7 @@ def parse_query(text: str, where: str = "--query") -> Node:
 
 def query_error(text: str, column: int, message: str, where: str) -> BadInput:
     """What is wrong, and a mark below the place."""
-    line = " ".join(text.splitlines()) if "\n" in text else text
+    line = re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
     return BadInput(
         "QUERY_INVALID",
         f"column {column}: {message}\n  {line}\n  {' ' * (column - 1)}^",
@@ -174,10 +174,19 @@ class _Parser:
         self._need("]", f"after the ends of {name.text!r}")
         if start is None and end is None:
             return Exists(name.text, name.column)
-        return Range(name.text, _moment(start), _moment(end), CLOSED, name.column)
+        return Range(name.text, start, end, CLOSED, name.column)
 
-    def _end(self, what: str) -> str | None:
-        return None if self._take("*") else _content(self._value(what))
+    def _end(self, what: str) -> datetime | str | None:
+        if self._take("*"):
+            return None
+        lexeme = self._value(what)
+        text = _content(lexeme)
+        if "T" not in text:
+            return text
+        try:
+            return parse_instant(text)
+        except BadInput as error:
+            raise self._error(lexeme.column, error.message) from error
 
     def _value(self, expected: str) -> _Lexeme:
         lexeme = self._lexemes[self._at] if self._at < len(self._lexemes) else None
@@ -195,7 +204,3 @@ def _content(lexeme: _Lexeme) -> str:
 
 def _match(lexeme: _Lexeme) -> TermMatch:
     return TermMatch.PHRASE if lexeme.kind == "quoted" else TermMatch.ANY
-
-
-def _moment(text: str | None) -> datetime | str | None:
-    return parse_instant(text, "--query") if text and "T" in text else text

@@ -66,10 +66,14 @@ class Renderer:
         """The query; Unrenderable where the rules do not reach."""
         texts: list[Node] = []
         params: dict[str, str] = {}
+        used: list[RuleSpec] = []
         for part in _conjuncts(self._spelled_out(node)):
             rule = None if isinstance(part, Not | Junction | Const) else self._rule(part)
             if rule and rule.params:
                 assert not isinstance(part, Not | Junction)
+                if rule in used:
+                    raise Unrenderable(f"{_name(part)} can be asked for only once here", _column(part))
+                used.append(rule)
                 for name, template in rule.params.items():
                     text = self._fill(rule, template, part)
                     params[name] = f"{params[name]}{rule.joiner}{text}" if name in params else text
@@ -104,8 +108,10 @@ class Renderer:
             if node.op == ExprOp.AND:
                 return f"({self._and(node.children)})"
             return "(" + self._word(ExprOp.OR, "combine with OR").join(map(self._text, node.children)) + ")"
-        if node == EVERYTHING:
-            return self._word(ExprOp.CONST, "say everything")
+        if isinstance(node, Const):
+            if node == EVERYTHING:
+                return self._word(ExprOp.CONST, "say everything")
+            raise Unrenderable("CONST false asks for nothing: the query contradicts itself")
         rule = self._rule(node)
         if rule.template is None:
             raise Unrenderable(f"{_name(node)} cannot stand under OR or NOT here", _column(node))
@@ -126,7 +132,7 @@ class Renderer:
         rule = self._rules.get((op, None, None))
         if rule is None or rule.template is None:
             raise Unrenderable(f"this source has no rule to {what}")
-        return rule.template
+        return str(parse_template(rule.template).render({}))
 
     def _rule(self, node: Leaf) -> RuleSpec:
         op, field_name, match = _signature(node)

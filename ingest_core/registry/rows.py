@@ -87,11 +87,12 @@ def _defaults(defaults: Defaults | None) -> Row | None:
     if defaults is None:
         return None
     blocks = {name: getattr(defaults, name) for name in SETTINGS}
-    return {
+    said = {
         name: {column: _json(value) for column, value in SETTINGS[name].row(block).items() if value is not None}
         for name, block in blocks.items()
         if block is not None
     }
+    return said or None
 
 
 def _json(value: Any) -> Any:

@@ -22,7 +22,16 @@ def source_schema() -> dict[str, Any]:
         response[name] = {"anyOf": [predicate, {"type": "array", "items": predicate}, {"type": "null"}]}
     functions = schema["$defs"]["Param"]["properties"]["as"]
     schema["$defs"]["Param"]["properties"]["as"] = {"anyOf": [{"type": "string"}, *functions["anyOf"]]}
+    for properties in (schema["properties"], schema["$defs"]["Endpoint"]["properties"]):
+        _close(properties["mapping"])
     return schema
+
+
+def _close(free: dict[str, Any]) -> None:
+    """An object whose names must fit their pattern."""
+    for one in (free, *free.get("anyOf", [])):
+        if "patternProperties" in one:
+            one["additionalProperties"] = False
 
 
 def schema_text() -> str:

@@ -31,6 +31,7 @@ from ingest_core.model.codes import (
     TimeUnit,
     WindowMode,
 )
+from ingest_core.model.instant import as_utc
 
 MAX_TIMEOUT = timedelta(seconds=120)
 MAX_REDIRECTS = 3
@@ -67,7 +68,8 @@ class ScopedBlock(Block):
 
     @model_validator(mode="after")
     def _in_order(self) -> "ScopedBlock":
-        if self.effective_from and self.effective_to and self.effective_from >= self.effective_to:
+        begins, ends = self.effective_from, self.effective_to
+        if begins and ends and as_utc(begins) >= as_utc(ends):
             raise ValueError(f"effective_from {self.effective_from} is not before effective_to {self.effective_to}")
         return self
 
@@ -193,6 +195,14 @@ class Defaults(Block):
     retry: Retry | None = None
     rate_limit: RateLimit | None = None
     batching: Batching | None = None
+
+    @model_validator(mode="after")
+    def _for_all(self) -> "Defaults":
+        for name in type(self).model_fields:
+            block = getattr(self, name)
+            if block and {"scope", "effective_from", "effective_to"} & block.model_fields_set:
+                raise ValueError(f"`{name}` in defaults is neither scoped nor dated; use a `{name}` block")
+        return self
 
 
 class Source(Block):

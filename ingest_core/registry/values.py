@@ -25,15 +25,7 @@ def text_of(value: Any) -> str | None:
         return None
     if isinstance(value, int | float):
         return str(value)
-    return _element_text(value) if isinstance(value, dict) else None
-
-
-def _element_text(value: dict[str, Any]) -> str | None:
-    """An XML element's text, or that of the one element it is wrapped around."""
-    if TEXT_KEY in value:
-        return text_of(value[TEXT_KEY])
-    children = [child for name, child in value.items() if not name.startswith("@")]
-    return text_of(children[0]) if len(children) == 1 else None
+    return text_of(value.get(TEXT_KEY)) if isinstance(value, dict) else None
 
 
 def plain(value: Any) -> Any:
@@ -95,7 +87,13 @@ def _words(value: Any) -> str | None:
     """The text an inverted index (word -> positions) was made from."""
     if not isinstance(value, dict):
         return None
-    places = [(at, word) for word, positions in value.items() if isinstance(positions, list) for at in positions]
+    places = [
+        (at, word)
+        for word, positions in value.items()
+        if isinstance(positions, list)
+        for at in positions
+        if isinstance(at, int)
+    ]
     return " ".join(word for _, word in sorted(places, key=lambda place: place[0])) or None
 
 
@@ -108,6 +106,9 @@ def _joined(separator: str) -> Function:
 
 
 def _split(separator: str) -> Function:
+    if not separator:
+        raise ValueError("what to split at is not said, as in split:;")
+
     def apply(value: Any) -> Any:
         found = plain(value)
         if not isinstance(found, str):

@@ -1,4 +1,4 @@
-"""`make bench`: a harvest against a hand-written floor, on every database that is here."""
+"""`make bench`: mapping and harvesting against hand-written floors, and compiling."""
 
 import argparse
 import os
@@ -20,7 +20,9 @@ from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
 from ingest_core.shipped import shipped_sources
 from ingest_core.store.database import Database
+from tests.bench.compiling import measure_compiling
 from tests.bench.floor import harvest_floor
+from tests.bench.mapping import compare_mapping
 from tests.support.servers import Missing, find_server, stop_server, temporary_database
 
 UNTIL = datetime(2026, 1, 11, tzinfo=UTC)
@@ -94,6 +96,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--works", type=int, default=20_000)
     works = parser.parse_args().works
+    compare_mapping()
+    measure_compiling()
     print(f"{works} works, {PAGE} a page, {os.cpu_count()} cores")
     print(f"{'database':<12}{'floor rec/s':>12}{'patra rec/s':>12}{'patra/floor':>12}")
     with TemporaryDirectory() as folder, sandbox(works) as upstream, databases(Path(folder)) as urls:

@@ -1,8 +1,10 @@
 """What is written means what was asked: a small reader of the written text agrees with the tree."""
 
 import re
+from collections.abc import Iterator
+from itertools import compress, product
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest_core.model.codes import ExprOp
@@ -110,12 +112,21 @@ class Reader:
         return result
 
 
-@given(queries(), st.sets(st.sampled_from(ATOMS)), st.booleans())
-def test_the_text_means_the_query_whatever_binds_closer(node: Node, true: set[str], precedence: bool) -> None:
+def every_record(text: str) -> Iterator[set[str]]:
+    """All there can be: each atom of the text true or not."""
+    named = sorted(set(re.findall(r"[^()\s]+", text)) & set(ATOMS))
+    for answers in product([False, True], repeat=len(named)):
+        yield set(compress(named, answers))
+
+
+@settings(max_examples=200)
+@given(queries(), st.booleans())
+def test_the_text_means_the_query_whatever_binds_closer(node: Node, precedence: bool) -> None:
     text = RENDERER.render(node).text
 
     assert text is not None
-    assert Reader(text, true, precedence=precedence).answer() == holds(node, true)
+    for true in every_record(text):
+        assert Reader(text, true, precedence=precedence).answer() == holds(node, true)
 
 
 @given(queries())

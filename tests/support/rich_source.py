@@ -158,12 +158,20 @@ RICH: dict[str, Any] = {
         }
     ],
     "render_rules": [
-        {"field": "changed_at", "op": "RANGE", "param": "range", "template": "{from}..{to}", "open_end": "*"},
+        {
+            "field": "changed_at",
+            "op": "RANGE",
+            "param": "range",
+            "template": "{from}..{to}",
+            "open_start": "0",
+            "open_end": "*",
+        },
         {
             "field": "changed_at",
             "op": "IN",
             "params": {"any": "{values}", "b": ""},
             "separator": " | ",
+            "joiner": " & ",
             "match": "EXACT",
         },
     ],

@@ -15,6 +15,7 @@ from ingest_core.registry.problems import Problem, SpecInvalid
 from tests.support.specs import NOW, at, compile_document, crossref_document, crossref_spec, rows_of_document
 
 ENDPOINT = crossref_document()["endpoints"][0]
+TWO_ENDPOINTS = [ENDPOINT, {**ENDPOINT, "name": "journals"}]
 RULE = crossref_document()["render_rules"][0]
 ROWS = {"name": "rows", "value": "page_size"}
 CURSOR = {"name": "cursor", "value": "page_token"}
@@ -93,7 +94,8 @@ def test_a_problem_names_its_rule_key_value_and_a_remedy(
     assert (problem.rule, problem.key, problem.value) == (rule, key, value)
     assert problem.table.startswith("reg_")
     assert problem.remedy
-    assert str(problem) == f"{key}: {problem.message} [{rule}, {problem.table}] -> {problem.remedy}"
+    assert str(problem).startswith(f"{key}: {problem.message}")
+    assert str(problem).endswith(f"[{rule}, {problem.table}] -> {problem.remedy}")
 
 
 def test_a_page_asks_for_a_share_of_the_cap_unless_the_file_says_otherwise() -> None:
@@ -214,6 +216,13 @@ def test_a_path_that_does_not_parse_is_a_problem(key: str) -> None:
     assert problem.key == f"endpoints.works.response.{key}"
 
 
+def test_a_zone_of_the_answers_times_that_does_not_exist_is_a_problem() -> None:
+    response = {**ENDPOINT["response"], "time_zone": "Mars/Olympus"}
+    problem = problem_of(crossref_document(endpoints=[{**ENDPOINT, "response": response}]))
+
+    assert (problem.rule, problem.key) == ("TIME_ZONE_UNKNOWN", "endpoints.works.response.time_zone")
+
+
 def test_an_infinite_rate_is_refused() -> None:
     with pytest.raises(BadInput):
         assert compile_document(crossref_document(rate_limit={"requests_per_second": float("inf")})).fingerprint
@@ -249,7 +258,7 @@ class TestTheMostSpecificBlockWins:
     )
     def test_by_scope(self, blocks: list[dict[str, Any]], burst: int) -> None:
         for order in (blocks, blocks[::-1]):
-            assert compile_document(crossref_document(rate_limit=order)).rate.burst == burst
+            assert compile_document(crossref_document(rate_limit=order, endpoints=TWO_ENDPOINTS)).rate.burst == burst
 
     @pytest.mark.parametrize(
         ("now", "burst"),
@@ -300,7 +309,7 @@ class TestTheMostSpecificBlockWins:
 
     def test_a_parameter_of_another_endpoint_is_not_sent(self) -> None:
         other = {"name": "size", "value": "page_size", "for": {"endpoint": "journals"}}
-        params = compile_document(crossref_document(params=[ROWS, CURSOR, other])).params
+        params = compile_document(crossref_document(params=[ROWS, CURSOR, other], endpoints=TWO_ENDPOINTS)).params
 
         assert [param.name for param in params] == ["cursor", "rows"]
 
@@ -309,7 +318,7 @@ class TestWhichEndpoint:
     """The endpoint asked for, or the only one that serves the operation."""
 
     ONE = crossref_document()
-    TWO = crossref_document(endpoints=[ENDPOINT, {**ENDPOINT, "name": "journals"}])
+    TWO = crossref_document(endpoints=TWO_ENDPOINTS)
 
     def test_the_only_one_need_not_be_named(self) -> None:
         assert endpoint_for(rows_of_document(self.ONE), "crossref", None, Operation.HARVEST) == "works"

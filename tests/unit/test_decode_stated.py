@@ -90,19 +90,12 @@ class TestXml:
         assert (error.code, error.level) == ("STATED_ERROR", ErrorLevel.L2)
         assert "bad id" in str(error)
 
-    @pytest.mark.xfail(
-        strict=True, raises=AssertionError, reason="_whole_number does not take the text of an element with attributes"
-    )
     def test_a_total_may_have_attributes(self) -> None:
         assert decode('<feed><total exact="yes">7</total></feed>', total_path="$.feed.total").total == 7
 
-    @pytest.mark.xfail(
-        strict=True, raises=AssertionError, reason="_next_place writes an element with attributes as Python would"
-    )
     def test_a_token_may_have_attributes(self) -> None:
         assert decode('<feed><next expires="soon">abc</next><entry/></feed>').next_token == "abc"
 
-    @pytest.mark.xfail(strict=True, reason="_xml_reading does not look at the predicates' paths")
     def test_what_a_predicate_goes_over_is_a_list_though_it_stands_once(self) -> None:
         stated = [{"path": "$.feed.problem[?(@.@level=='error')]"}]
 

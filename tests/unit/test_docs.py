@@ -2,19 +2,33 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import typer
+import yaml
 from pydantic import BaseModel
 
 from flows.cli.main import app
+from ingest_core.execution.request import render_query
 from ingest_core.model import codes
-from ingest_core.model.codes import QuarantineReason
+from ingest_core.model.codes import ExprOp, Operation, QuarantineReason, TermMatch
 from ingest_core.model.errors import ExitCode
-from ingest_core.registry.source_file import Scope, ScopedBlock, SourceFile
+from ingest_core.model.template import FUNCTIONS
+from ingest_core.model.window import Window
+from ingest_core.registry.columns import SETTINGS
+from ingest_core.registry.compile import CompileRequest, compile_source
+from ingest_core.registry.extraction import _KINDS as EXPRESSION_KINDS
+from ingest_core.registry.merge import OVERRIDABLE, PLATFORM
+from ingest_core.registry.params import KNOWN_VALUES, RULE
+from ingest_core.registry.read import read_source
+from ingest_core.registry.rows import rows_of
+from ingest_core.registry.source_file import Defaults, Scope, ScopedBlock, SourceFile
+from ingest_core.registry.values import FUNCTION_NAMES
+from ingest_core.shipped import shipped_sources
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -25,6 +39,9 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _ERROR = re.compile(r'(?:BadInput|Refused|Unreachable|PatraError|DemoFailed)\(\s*"([A-Z_]+)"')
+_RULE = re.compile(r'"([A-Z]+(?:_[A-Z]+)+)"')
+_YAML = re.compile(r"^```yaml\n(.+?)^```$", re.MULTILINE | re.DOTALL)
+_REQUEST_ERROR = re.compile(r'(?:UpstreamError|PageBroken)\(\s*(?:ErrorLevel\.\w+,\s*)?"([A-Z_]+)"')
 _EVERYWHERE = {"--json", "--help"}
 
 
@@ -55,19 +72,38 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     return [model for argument in get_args(annotation) for model in _models(argument)]
 
 
-def _keys(model: type[BaseModel]) -> set[str]:
-    """The keys a file may use in this block and the blocks in it; those of every scoped block are told apart."""
+def _nested(model: type[BaseModel]) -> list[type[BaseModel]]:
+    """The model and the blocks within it; `defaults` repeats blocks that have a section of their own."""
+    inner = [one for field in model.model_fields.values() for one in _models(field.annotation)]
+    return [model, *(found for one in inner if one not in (Defaults, Scope) for found in _nested(one))]
+
+
+def _keys(model: type[BaseModel]) -> frozenset[str]:
+    """The keys a file may use in this block; those of every scoped block are told apart."""
     shared = set(ScopedBlock.model_fields) if issubclass(model, ScopedBlock) else set()
-    keys = {field.alias or name for name, field in model.model_fields.items() if name not in shared}
-    for name, field in model.model_fields.items():
-        if name not in shared:
-            keys |= {key for inner in _models(field.annotation) for key in _keys(inner)}
-    return keys
+    return frozenset(field.alias or name for name, field in model.model_fields.items() if name not in shared)
 
 
-def _missing(keys: set[str], body: str) -> list[str]:
-    """The keys that have no row of their own in a table of the section."""
-    return sorted(key for key in keys if f"| `{key}` |" not in body)
+def _tables(body: str) -> list[dict[str, list[str]]]:
+    """Each table of a section: the code that begins a row -> its cells."""
+    tables = re.findall(r"(?:^\|.*\n)+", body, re.MULTILINE)
+    return [
+        {cells[0].strip("`"): cells for line in table.splitlines()[2:] if (cells := _cells(line))[0].startswith("`")}
+        for table in tables
+    ]
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def _told(body: str) -> set[str]:
+    """Everything that has a row of its own in a table of the section."""
+    return {code for table in _tables(body) for code in table}
+
+
+def _codes(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
 
 
 def _anchors(path: Path) -> set[str]:
@@ -105,6 +141,12 @@ def test_every_error_code_is_explained() -> None:
     assert {code for code in raised if f"`{code}`" not in told} == set()
 
 
+def test_every_error_of_a_request_is_in_the_life_cycle() -> None:
+    raised = {code for path in (ROOT / "ingest_core").rglob("*.py") for code in _REQUEST_ERROR.findall(_text(path))}
+    assert len(raised) > 5
+    assert {code for code in raised if f"`{code}`" not in _text(DOCS / "life-cycle.md")} == set()
+
+
 STATUS_ENUMS = [enum for name, enum in vars(codes).items() if name.endswith("Status") and issubclass(enum, StrEnum)]
 
 
@@ -127,15 +169,137 @@ def test_every_table_is_in_the_glossary() -> None:
 
 
 @pytest.mark.parametrize("block", SourceFile.model_fields)
-def test_every_key_of_a_block_of_the_source_file_is_explained(block: str) -> None:
-    keys = {key for model in _models(SourceFile.model_fields[block].annotation) for key in _keys(model)}
-    assert _missing(keys, _sections("sources.md")[block]) == []
+def test_every_key_of_a_block_of_the_source_file_has_its_table(block: str) -> None:
+    found = [model for one in _models(SourceFile.model_fields[block].annotation) for model in _nested(one)]
+    tables = [frozenset(table) for table in _tables(_sections("sources.md")[block])]
+    assert [model.__name__ for model in found if _keys(model) not in tables] == []
 
 
 def test_the_keys_of_every_scoped_block_are_explained() -> None:
-    told = _sections("sources.md")["Rules for all blocks"]
-    assert _missing({field.alias or name for name, field in ScopedBlock.model_fields.items()}, told) == []
+    sections = _sections("sources.md")
+    told = sections["Rules for all blocks"]
+    assert {field.alias or name for name, field in ScopedBlock.model_fields.items()} <= _told(told)
     assert [name for name in Scope.model_fields if f"`{name}`" not in told] == []
+    assert _keys(Defaults) in [frozenset(table) for table in _tables(sections["source"])]
+
+
+@pytest.mark.parametrize("block", PLATFORM)
+def test_the_defaults_told_are_those_of_the_platform(block: str) -> None:
+    (table,) = [one for one in _tables(_sections("sources.md")[block]) if _keys(SETTINGS[block].model) == set(one)]
+    columns = {
+        column: (SETTINGS[block].model.model_fields[key].alias or key, kind)
+        for key, (column, kind) in SETTINGS[block].keys.items()
+    }
+    for column, value in PLATFORM[block].items():
+        key, kind = columns[column]
+        assert table[key][1].strip("`") == _default(kind.read(value)), key
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "none" if value == {} else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_every_rule_of_the_compiler_is_explained_and_none_that_is_gone() -> None:
+    folder = ROOT / "ingest_core" / "registry"
+    modules = ("parts", "checks", "params", "compile", "read", "query_text", "render", "merge")
+    raised = {code for name in modules for code in _RULE.findall(_text(folder / f"{name}.py"))}
+    told = _told(_sections("compiler.md")["Rules"])
+    assert raised - told == set()
+    assert told - raised == set()
+
+
+def test_every_degradation_is_explained() -> None:
+    noted = re.findall(r'"(no \w+): ', _text(ROOT / "ingest_core" / "registry" / "compile.py"))
+    assert noted
+    assert [note for note in noted if f"| {note} |" not in _sections("compiler.md")["Warnings and degradations"]] == []
+
+
+def test_every_mapping_function_and_kind_of_expression_is_explained() -> None:
+    told = _told(_sections("sources.md")["mapping"])
+    names = {name.removesuffix("...") for name in FUNCTION_NAMES}
+    assert {
+        name for name in names if not any(one == name or (":" in name and one.startswith(name)) for one in told)
+    } == set()
+    assert [kind for kind in EXPRESSION_KINDS if not any(one.startswith(f"{{{kind}:") for one in told)] == []
+
+
+def test_every_template_function_value_and_node_is_explained() -> None:
+    sections = _sections("sources.md")
+    rules = sections["render_rules"]
+    assert [name for name in FUNCTIONS if name not in _told(rules)] == []
+    assert {*KNOWN_VALUES, RULE} <= _told(sections["params"])
+    assert [op.value for op in ExprOp if f"`{op.value}`" not in rules] == []
+    assert [match.value for match in TermMatch if f"`{match.value}`" not in sections["capabilities"]] == []
+
+
+def test_what_may_be_set_for_one_plan_is_listed() -> None:
+    told = _sections("sources.md")["Rules for all blocks"].partition("**For one plan.**")[2]
+    assert {code for code in _codes(told) if "." in code} == OVERRIDABLE
+
+
+SHIPPED = {name.removesuffix(".yaml"): read_source(text, name) for name, text in shipped_sources().items()}
+
+
+def test_every_shipped_source_is_in_the_table_with_its_endpoints_paging_and_credential() -> None:
+    (table,) = _tables(_sections("sources.md")["The shipped sources"])
+    assert set(table) == set(SHIPPED)
+    for code, file in SHIPPED.items():
+        _, endpoints, paging, credential, _ = table[code]
+        assert _codes(endpoints) == [one.name for one in file.endpoints]
+        types = [block.type.value for block in file.pagination if block.type] or ["none"]
+        units = [block.unit.value.lower() for block in file.window if block.unit]
+        assert paging == ", ".join([*types, *units])
+        kinds = [f"{one.auth}{', optional' if one.optional else ''}" for one in file.credential] or ["none"]
+        assert credential == kinds[0]
+
+
+def test_every_secret_of_a_shipped_source_is_told_with_its_variable() -> None:
+    wanted = {
+        (reference.removeprefix("env:"), code)
+        for code, file in SHIPPED.items()
+        for block in file.credential
+        for reference in filter(None, (block.ref, block.username_ref))
+    }
+    (table,) = _tables(_sections("settings.md")["Secrets"])
+    told = {(name, code) for cells in table.values() for name in _codes(cells[0]) for code in _codes(cells[1])}
+    assert told == wanted
+
+
+def test_every_field_a_source_can_be_asked_is_listed_with_what_it_takes() -> None:
+    (table,) = _tables(_sections("queries.md")["What each source can be asked"])
+    assert set(table) == set(SHIPPED)
+    for code, file in SHIPPED.items():
+        moving = {block.field for block in file.window}
+        asked = {_field_mark(one) for one in file.capabilities if one.field is None or one.field not in moving}
+        assert set(filter(None, table[code][1].split(", "))) == asked, code
+
+
+def _field_mark(capability: Any) -> str:
+    name = f"`{capability.field}`" if capability.field else "words"
+    ranged = "[]" if ExprOp.RANGE in capability.ops else ""
+    there = "*" if ExprOp.EXISTS in capability.ops else ""
+    return name + ranged + there + ("!" if capability.negatable is False else "")
+
+
+def test_every_example_of_a_query_is_asked_as_the_page_says() -> None:
+    table = re.findall(r"^\| .+? \| `(.+)` \| `(.+)` \|$", _sections("queries.md")["The syntax"], re.MULTILINE)
+    rows, now = rows_of(SHIPPED["pubmed"]), datetime(2026, 1, 10, tzinfo=UTC)
+    assert len(table) > 10
+    for query, term in table:
+        spec = compile_source(rows, CompileRequest("pubmed", "search", Operation.HARVEST, query), now).spec
+        assert render_query(spec, Window(datetime(2026, 1, 9, tzinfo=UTC), now)).text == term
+
+
+def test_every_example_of_a_block_is_one_a_file_may_have() -> None:
+    examples = [yaml.safe_load(text) for text in _YAML.findall(_text(DOCS / "sources.md"))]
+    assert len(examples) > 10
+    needed = {block: one[block] for one in examples for block in ("source", "endpoints") if block in one}
+    for example in examples:
+        SourceFile.model_validate({**needed, **example})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -179,6 +179,8 @@ NESTED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
             "template": "t",
             "params": {"p": "t"},
             "separator": ";",
+            "joiner": ";",
+            "open_start": "0",
             "open_end": "*",
         },
     ),

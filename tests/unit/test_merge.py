@@ -248,7 +248,6 @@ class TestDates:
         assert retry(attempts(1), block, now=at("2025-12-31T23:59:59Z")) == 1
         assert retry(attempts(1), block, now=at("2026-01-01T00:00:00Z")) == 2
 
-    @pytest.mark.xfail(strict=True, reason="a date without a zone and one with a zone: TypeError instead of BadInput")
     def test_dates_with_and_without_a_zone_can_be_compared(self) -> None:
         assert retry(attempts(2, effective_from="2026-01-01", effective_to="2027-01-01T00:00:00Z")) == 2
 
@@ -285,10 +284,11 @@ class TestTwins:
         ids=["other scopes", "another beginning", "no longer in force", "another endpoint's"],
     )
     def test_those_that_differ_are_no_twins(self, blocks: list[Document]) -> None:
-        assert compiled(small_document(retry=blocks))
+        endpoints = [small_endpoint(), small_endpoint(name="other")]
+
+        assert compiled(small_document(endpoints=endpoints, retry=blocks))
 
     @pytest.mark.parametrize("name", ["params", "render_rules"])
-    @pytest.mark.xfail(strict=True, reason="twins are looked for in settings only: of two list entries the last wins")
     def test_entries_of_a_list_have_no_twins_either(self, name: str) -> None:
         document = small_document()
         document[name] = [*document[name], {**document[name][0], "for": {}}]
@@ -300,11 +300,9 @@ class TestTwins:
 class TestScopesThatMeanNothing:
     """A scope that can never hold is a mistake, not a wish."""
 
-    @pytest.mark.xfail(strict=True, reason="a block for an endpoint that is not there is silently never used")
     def test_a_block_for_an_endpoint_that_is_not_there_is_refused(self) -> None:
         assert problems_of(small_document(retry=[attempts(2, {"endpoint": "wroks"})]))
 
-    @pytest.mark.xfail(strict=True, reason="scope and dates of a block in `defaults` are read and dropped")
     @pytest.mark.parametrize("key", [{"for": {"operation": "UPDATE"}}, {"effective_to": "2020-01-01"}])
     def test_defaults_are_neither_scoped_nor_dated(self, key: Document) -> None:
         with pytest.raises(BadInput):

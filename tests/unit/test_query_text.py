@@ -207,14 +207,12 @@ def test_a_text_of_several_lines_is_shown_on_one_with_the_mark_below_the_place()
     assert line[len(mark) - 1] == ")"
 
 
-@pytest.mark.xfail(strict=True, reason="splitlines() makes one character of \\r\\n: the mark stands beside the place")
 def test_the_mark_stands_below_the_place_after_windows_line_ends_too() -> None:
     _, line, mark = refused("a\r\nAND b\r\n)").message.split("\n")
 
     assert line[len(mark) - 1] == ")"
 
 
-@pytest.mark.xfail(strict=True, reason="_moment raises TIME_INVALID at '--query', without column and caret")
 def test_an_end_that_is_no_time_is_shown_at_its_column_too() -> None:
     error = refused("a year:[Today TO 2024]", "endpoints.query")
 
@@ -222,7 +220,6 @@ def test_an_end_that_is_no_time_is_shown_at_its_column_too() -> None:
     assert error.message.startswith("column 9: ")
 
 
-@pytest.mark.xfail(strict=True, reason="_read_end takes every text that ends in Z for an instant")
 def test_an_end_that_ends_in_z_survives_storage() -> None:
     node = parse_query("grade:[A TO Z]")
 

@@ -100,11 +100,12 @@ REASONS = [
     (indexed("soon"), QuarantineReason.UPDATED_AT_INVALID, "$.indexed.date-time", "10.1/a"),
     (indexed("2026-02-30T00:00:00Z"), QuarantineReason.UPDATED_AT_INVALID, "$.indexed.date-time", "10.1/a"),
     (indexed([2026, 13]), QuarantineReason.UPDATED_AT_INVALID, "$.indexed.date-time", "10.1/a"),
-    (work(title=["a\x00b"]), QuarantineReason.TEXT_INVALID, "$", None),
-    (work(**{"a\x00": 1}), QuarantineReason.TEXT_INVALID, "$", None),
-    (work(title=["\ud800"]), QuarantineReason.TEXT_INVALID, "$", None),
-    (work(**{"\udfff": 1}), QuarantineReason.TEXT_INVALID, "$", None),
+    (work(title=["a\x00b"]), QuarantineReason.TEXT_INVALID, "$", "10.1/a"),
+    (work(**{"a\x00": 1}), QuarantineReason.TEXT_INVALID, "$", "10.1/a"),
+    (work(title=["\ud800"]), QuarantineReason.TEXT_INVALID, "$", "10.1/a"),
+    (work(**{"\udfff": 1}), QuarantineReason.TEXT_INVALID, "$", "10.1/a"),
     (work(DOI="10.1/\ud800"), QuarantineReason.TEXT_INVALID, "$", None),
+    (work(DOI="10.1/\x00"), QuarantineReason.TEXT_INVALID, "$", None),
     ("10.1/a", QuarantineReason.NOT_AN_OBJECT, "$.message.items", None),
     (None, QuarantineReason.NOT_AN_OBJECT, "$.message.items", None),
     ([GOOD], QuarantineReason.NOT_AN_OBJECT, "$.message.items", None),
@@ -120,7 +121,6 @@ def test_an_unusable_record_is_turned_away_with_reason_place_and_id(
     assert (entry.reason, entry.json_path, entry.provider_id) == (reason, path, provider_id)
 
 
-@pytest.mark.xfail(strict=True, reason="text_of takes any object of one key for an XML element, also in JSON")
 def test_an_object_of_one_key_is_no_id_in_json() -> None:
     assert turned_away(work(DOI={"v": 1})).reason == QuarantineReason.ID_INVALID
 
@@ -142,6 +142,17 @@ def test_a_record_too_large_for_the_store_is_turned_away(monkeypatch: pytest.Mon
 
     assert turned_away(work(title=["x" * 200])).reason == QuarantineReason.TOO_LARGE
     assert stored(work(title=["x" * 50]))
+
+
+def test_a_record_nested_without_end_spoils_only_itself() -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = {"a": deep}
+    page = page_of([work(abstract=deep), work(DOI="b")], raw=["{}", "{}"])
+    routed = Router(crossref_spec()).route(page, ASKED_AT)
+
+    assert len(routed.rejected) == 1
+    assert [record.provider_id for record in routed.records] == ["b"]
 
 
 def test_the_longest_id_still_fits() -> None:

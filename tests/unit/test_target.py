@@ -83,19 +83,25 @@ def test_the_next_page_is_asked_for_with_the_credential(upstream: HttpUpstream, 
 
 
 MIRRORED = {
-    "the provider's own address": "https://api.example.org/v1/works?cursor=2",
-    "the provider's own path": "/v1/works?cursor=2",
-    "the mirror's address": "{url}/mirror/works?cursor=2",
+    "the provider's own address": "https://api.example.org{folder}/works?cursor=2",
+    "the provider's own path": "{folder}/works?cursor=2",
+    "the mirror's address": "http://{host}/mirror/works?cursor=2",
+    "the mirror's address with a user of theirs": "http://me:pw@{host}/mirror/works?cursor=2",
     "the mirror's path": "/mirror/works?cursor=2",
     "the query alone": "?cursor=2",
 }
 
 
 @pytest.mark.parametrize("said", MIRRORED.values(), ids=MIRRORED)
-def test_the_next_page_of_a_mirror_is_at_the_mirror(mirrored: HttpUpstream, server: EchoServer, said: str) -> None:
-    mirrored.send(request_to("https://api.example.org/v1", next_url=said.format(url=server.url)))
+@pytest.mark.parametrize("folder", ["", "/v1", "/mirror"])
+def test_the_next_page_of_a_mirror_is_at_the_mirror(
+    mirrored: HttpUpstream, server: EchoServer, said: str, folder: str
+) -> None:
+    said = said.format(host=server.url.removeprefix("http://"), folder=folder)
+    mirrored.send(request_to(f"https://api.example.org{folder}", next_url=said))
 
     assert server.seen[0].target == "/mirror/works?cursor=2"
+    assert "authorization" not in server.seen[0].headers
 
 
 ELSEWHERE = {

@@ -68,7 +68,6 @@ class TestIds:
 
         assert reasons(routed) == [("1", "UPDATED_AT_INVALID")]
 
-    @pytest.mark.xfail(strict=True, reason="_record looks at the payload before the id, and so cannot name whose it is")
     def test_a_record_a_store_would_refuse_is_in_quarantine_once(self) -> None:
         routed = route(paper("1", title="a\x00b"), listed=["1"])
 

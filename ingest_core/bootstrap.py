@@ -172,6 +172,11 @@ def _turning_points(rows: Rows, now: datetime) -> set[datetime]:
     return {date for date in dates if date is not None and date > now}
 
 
+def signing_hooks() -> frozenset[str]:
+    """The signing hooks that are installed."""
+    return installed_hooks()
+
+
 @contextmanager
 def open_upstream(
     settings: Settings | None = None, secret_readers: Mapping[str, SecretReader] | None = None

@@ -50,8 +50,9 @@ def db_upgrade(*, as_json: AsJson = False) -> None:
 @registry_app.command("diff", epilog="Example: patra registry diff my-source.yaml")
 def registry_diff(files: Files = None, *, shipped: Shipped = False, as_json: AsJson = False) -> None:
     """Show what applying source files would change; nothing is written."""
+    texts = _texts(files, shipped=shipped)
     with open_app() as app:
-        changes = app.registry.changes(_checked(_texts(files, shipped=shipped), app))
+        changes = app.registry.changes(_checked(texts, app))
     if as_json:
         print_json({"changes": changes})
     else:
@@ -67,8 +68,9 @@ def registry_apply(
     as_json: AsJson = False,
 ) -> None:
     """Check source files and write them to the Registry, all of them or none; what changes is shown first."""
+    texts = _texts(files, shipped=shipped)
     with open_app() as app:
-        sources = _checked(_texts(files, shipped=shipped), app)
+        sources = _checked(texts, app)
         if not as_json:
             pending = app.registry.changes(sources)
             _show_changes(pending)

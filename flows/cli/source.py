@@ -12,7 +12,7 @@ import typer
 from flows.cli.registry import read_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.wiring import open_app, read_prefect_secret
-from ingest_core.bootstrap import check_rows, open_upstream
+from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks
 from ingest_core.gate.ports import RateGate
 from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck
 from ingest_core.inspection.local_gate import LocalGate
@@ -21,6 +21,7 @@ from ingest_core.model.codes import Operation, PaginationType
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.instant import parse_instant
 from ingest_core.registry.draft import Answers, draft_source
+from ingest_core.registry.merge import PLATFORM_DEFAULT
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.schema import schema_text
@@ -58,6 +59,7 @@ def source_check(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many records are shown.")] = SHOWN_RECORDS,
     overrides: Annotated[list[str] | None, typer.Option("--set", help="As in patra plan.")] = None,
     *,
+    whole: Annotated[bool, typer.Option("--all", help="Show the settings that are platform defaults too.")] = False,
     send: Annotated[bool, typer.Option("--send", help="Fetch one page and show what it maps to.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -73,12 +75,16 @@ def source_check(
         shown=limit,
     )
     with _find(source) as found:
-        check = SourceCheck(found.rows, asked, found.upstream, found.now, load_settings().contact)
-        report = {"origin": found.origin, **check.describe(), "page": check.send(found.gate) if send else None}
+        check = SourceCheck(found.rows, asked, found.upstream, found.now, load_settings().contact, signing_hooks())
+        report: dict[str, Any] = {"origin": found.origin, **check.describe(), "page": None}
+        if not as_json:
+            _show_check(report, whole=whole)
+        if send:
+            report["page"] = check.send(found.gate)
     if as_json:
         print_json(report)
-    else:
-        _show_check(report)
+    elif send:
+        _show_page(report["page"])
 
 
 def read_assignments(given: list[str] | None) -> dict[str, str]:
@@ -122,9 +128,12 @@ def _from_text(text: str, name: str) -> Iterator[_Found]:
         yield _Found(rows, name, upstream, LocalGate(), datetime.now(UTC))
 
 
-def _show_check(report: dict[str, Any]) -> None:
+def _show_check(report: dict[str, Any], *, whole: bool) -> None:
     title = f"{report['source']} {report['endpoint']} {report['operation']} (from {report['origin']})"
-    print_table(title, ("setting", "value", "from"), ((s["key"], s["value"], s["origin"]) for s in report["settings"]))
+    shown = [one for one in report["settings"] if whole or one["origin"] != PLATFORM_DEFAULT]
+    print_table(title, ("setting", "value", "from"), ((one["key"], one["value"], one["origin"]) for one in shown))
+    if len(shown) < len(report["settings"]):
+        console.print(f"{len(report['settings']) - len(shown)} platform defaults are not shown (--all)")
     for warning in report["warnings"]:
         errors.print(f"warning: {warning}", style="yellow", markup=False)
     for degradation in report["degradations"]:
@@ -136,8 +145,6 @@ def _show_check(report: dict[str, Any]) -> None:
             console.print(f"  {name}: {value}", markup=False)
         if request["body"] is not None:
             console.print(f"  body: {request['body']}", markup=False)
-    if report["page"] is not None:
-        _show_page(report["page"])
 
 
 def _show_page(page: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ def response_digest(fetched: FetchedPage) -> dict[str, Any]:
         "status": response.status,
         "bytes": len(response.body),
         "bodyHash": hash_text(response.body.decode("utf-8", "replace")),
-        "sample": excerpt(response.clean(response.body[: SAMPLE_CHARS * 3].decode("utf-8", "replace")), SAMPLE_CHARS),
+        "sample": excerpt(response.clean_body()[: SAMPLE_CHARS * 3].decode("utf-8", "replace"), SAMPLE_CHARS),
         "total": fetched.page.total,
         "rate": {"waitMs": round(fetched.waited.total_seconds() * 1000)},
         **({"details": fetched.details} if fetched.details else {}),

@@ -150,7 +150,7 @@ class Upstream(Protocol):
     """The provider; a response is whole or an error."""
 
     def send(self, request: Request) -> Response:
-        """One request, one answer; NotSent, AnswerLost or CredentialMissing otherwise."""
+        """One request, one answer; NotSent, AnswerLost, CredentialMissing or, led astray, UpstreamError otherwise."""
 
     def knows(self, auth: AuthSpec) -> bool:
         """Whether requests will carry this credential."""

@@ -13,7 +13,7 @@ from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, ceil_to, floor_t
 from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
 from ingest_core.model.template import FUNCTIONS, parse_template, percent_encode
 from ingest_core.model.window import Window
-from ingest_core.registry.params import RULE
+from ingest_core.registry.params import RULE, body_names
 from ingest_core.registry.render import Rendered, Renderer, TimeText
 
 
@@ -87,8 +87,10 @@ def _assemble(
     if next_url is None:
         placed[ParamLocation.QUERY] += _templates(http.query, values)
     located = {param.name: param.location for param in params}
+    in_body = body_names(http.body)
     for name, text in rendered.params.items():
-        placed[located.get(name, ParamLocation.QUERY)].append((name, text))
+        if name not in in_body:
+            placed[located.get(name, ParamLocation.QUERY)].append((name, text))
     for param in params:
         value = _param_value(param, values)
         if value is not None:
@@ -107,7 +109,7 @@ def _assemble(
         path=_path(http.path, path_values, spec.provenance_code),
         query=[(name, _text(value)) for name, value in placed[ParamLocation.QUERY]],
         headers=headers,
-        body=_body(http, placed[ParamLocation.BODY], values),
+        body=_body(http, placed[ParamLocation.BODY], {**values, **rendered.params}),
         next_url=next_url,
     )
 

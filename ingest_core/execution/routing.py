@@ -184,7 +184,7 @@ def _content_hash(item: dict[str, Any], raw: str, provider_id: str, *, long_numb
         if long_numbers and holds_long_number(raw.encode()):
             return hash_text(canonical_json(json.loads(raw)))
         content = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError) as error:  # a lone surrogate, or a number beyond 64 bits
+    except (TypeError, ValueError) as error:  # a lone surrogate, a number beyond 64 bits, or no end of nesting
         if not _numbers_only(item):
             raise _Unusable(QuarantineReason.TEXT_INVALID, "$", _storable(provider_id)) from error
         content = raw.encode()
@@ -202,7 +202,10 @@ def _holds_nul(value: Any) -> bool:
 
 
 def _numbers_only(value: Any) -> bool:
-    return not _any_text(value, lambda text: any("\ud800" <= char <= "\udfff" for char in text))
+    try:
+        return not _any_text(value, lambda text: any("\ud800" <= char <= "\udfff" for char in text))
+    except RecursionError:
+        return False
 
 
 def _any_text(value: Any, test: Callable[[str], bool]) -> bool:

@@ -50,22 +50,28 @@ class SourceCheck:
     """Checks one source's rows as of `now`."""
 
     def __init__(
-        self, rows: Rows, asked: CheckRequest, upstream: VisibleUpstream, now: datetime, contact: str | None = None
+        self,
+        rows: Rows,
+        asked: CheckRequest,
+        upstream: VisibleUpstream,
+        now: datetime,
+        contact: str | None = None,
+        signing_hooks: frozenset[str] | None = None,
     ) -> None:
         self._source = str(rows["reg_provenance"][0]["provenance_code"])
         self._asked = asked
         self._upstream = upstream
         self._now = now
         self._caller = Caller(CORRELATION, contact)
+        self._signing_hooks = signing_hooks
         self.compiled = self._compile(rows)
         self.spec: SpecSnapshot = self.compiled.spec
 
     def _compile(self, rows: Rows) -> Compiled:
         operation = self._asked.operation or _first_operation(rows, self._asked.endpoint)
         endpoint = endpoint_for(rows, self._source, self._asked.endpoint, operation)
-        request = CompileRequest(
-            self._source, endpoint, operation, self._asked.query, read_overrides(self._asked.overrides)
-        )
+        overrides = read_overrides(self._asked.overrides)
+        request = CompileRequest(self._source, endpoint, operation, self._asked.query, overrides, self._signing_hooks)
         return compile_source(rows, request, self._now)
 
     def describe(self) -> Json:
@@ -180,6 +186,9 @@ def _first_operation(rows: Rows, endpoint: str | None) -> Operation:
 def _explained(error: UpstreamError, source: str) -> PatraError:
     """A page that did not come, as people read it."""
     kind = Unreachable if error.unreachable else PatraError
-    reach = f"check http.base_url, and PATRA_UPSTREAM_{source.upper()} if it is set"
-    remedy = reach if error.unreachable else "correct the source, or ask again later"
+    remedies = {
+        "UNREACHABLE": f"check http.base_url, and PATRA_UPSTREAM_{source.upper()} if it is set",
+        "CREDENTIAL_MISSING": "give it where the request is sent, or make it optional",
+    }
+    remedy = remedies.get(error.code, "correct the source, or ask again later")
     return kind(error.code, error.message, where=f"source {source!r}", remedy=remedy)

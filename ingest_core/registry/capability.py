@@ -104,8 +104,8 @@ def _range_findings(node: Range, kind: FieldType) -> Iterator[str]:
         yield f"a range needs a DATE, DATETIME or NUMBER field, this is {kind}"
         return
     for end in (node.start, node.end):
-        instant_for_number = isinstance(end, datetime) and kind == FieldType.NUMBER
-        if instant_for_number or (isinstance(end, str) and not pattern.fullmatch(end)):
+        other_kind = isinstance(end, datetime) and kind != FieldType.DATETIME
+        if other_kind or (isinstance(end, str) and not pattern.fullmatch(end)):
             yield f"{str(end)!r} is not a {kind}"
 
 

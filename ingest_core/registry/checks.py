@@ -1,18 +1,15 @@
 """Rules that look at more than one block: codes, credentials, paths, two phases, render rules."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
-from ingest_core.model.codes import AuthType, EndpointRole, ExprOp, Operation, ResponseFormat
+from ingest_core.model.codes import AuthType, EndpointRole, ExprOp
 from ingest_core.model.spec import AuthSpec, ParamSpec, RuleSpec
 from ingest_core.model.template import TemplateError, parse_template
 from ingest_core.registry.columns import LISTS, SETTINGS
-from ingest_core.registry.extraction import problems_of
 from ingest_core.registry.merge import Merged, twins
-from ingest_core.registry.paths import path_parses, plain_steps
+from ingest_core.registry.params import body_names
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.render import template_names
 from ingest_core.registry.rows import Row, Rows, scope_text
@@ -88,30 +85,10 @@ def check_scopes(rows: Rows, found: Findings) -> None:
             )  # fmt: skip
 
 
-def body_names(definition: Row) -> set[str]:
-    """The values a body's template carries; one that does not parse carries none."""
-    names: set[str] = set()
-    for text in _texts(definition.get("body_template")):
-        try:
-            names |= parse_template(text).names
-        except TemplateError:
-            continue
-    return names
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
-
-
 def check_ids_sent(params: list[ParamSpec], definition: Row, found: Findings) -> None:
     """A detail request carries its ids."""
     name = definition["endpoint_name"]
-    sent = {param.value for param in params} | body_names(definition)
+    sent = {param.value for param in params} | body_names(definition.get("body_template"))
     found.need(
         "ids" in sent, "IDS_UNSENT", LISTS["params"].table, "params", None, f"no parameter carries the ids to {name!r}",
         f"add {{name: ..., value: ids, for: {{endpoint: {name}}}}} to `params`",
@@ -127,87 +104,6 @@ def check_endpoint_auth(definition: Row, auth: AuthSpec, found: Findings) -> Non
         f"endpoint {definition['endpoint_name']!r} is restricted and would be asked without a credential",
         "give it a `credential` that is not optional",
     )  # fmt: skip
-
-
-def check_response(
-    definition: Row,
-    mapping: dict[str, Any],
-    pagination: Merged,
-    operation: Operation,
-    found: Findings,
-    *,
-    two_phase: bool = False,
-) -> None:
-    """The three paths a harvest needs, and that every path is one."""
-    name = definition["endpoint_name"]
-    key = f"endpoints.{name}.response"
-    found.need(
-        definition.get("id_path") or definition.get("id_expr"), "ID_PATH_MISSING", ENDPOINTS, f"{key}.id", None,
-        "no path to the record's id", "add response.id",
-    )  # fmt: skip
-    timed = definition.get("updated_at_path") or definition.get("updated_at_expr")
-    found.need(
-        timed or two_phase or operation == Operation.UPDATE, "UPDATED_AT_MISSING", ENDPOINTS, f"{key}.updated_at", None,
-        f"{operation} needs the time each record was last changed",
-        "add response.updated_at, or serve only UPDATE, which refreshes known records by id",
-    )  # fmt: skip
-    _check_items(definition, key, found)
-    for where, path in _paths(definition, pagination):
-        found.need(
-            path is None or path_parses(path), "PATH_INVALID", ENDPOINTS, where, path,
-            f"{path!r} is not a path such as $.items[*].id", "correct the path",
-        )  # fmt: skip
-    for column, shown in (("id_expr", f"{key}.id"), ("updated_at_expr", f"{key}.updated_at")):
-        _check_expression(definition.get(column), shown, ENDPOINTS, found)
-    for column in ("id_path", "updated_at_path"):
-        _check_expression(definition.get(column), f"{key}.{column.removesuffix('_path')}", ENDPOINTS, found)
-    for field, expression in mapping.items():
-        _check_expression(expression, f"mapping.{field}", "reg_provenance", found)
-    _check_predicates(definition, key, found)
-
-
-def _check_items(definition: Row, key: str, found: Findings) -> None:
-    path = definition["items_path"]
-    plain = plain_steps(path.removesuffix(".*"))
-    xml = definition.get("response_format_code") == ResponseFormat.XML
-    found.need(
-        not xml or (plain and all(isinstance(step, str) for step in plain)), "XML_ITEMS_NOT_PLAIN", ENDPOINTS,
-        f"{key}.items", path, f"{path!r} is not a plain way to the records' elements", "name them as $.feed.entry",
-    )  # fmt: skip
-
-
-def _check_expression(expression: Any, where: str, table: str, found: Findings) -> None:
-    for problem in problems_of(expression, where) if expression is not None else ():
-        place, _, message = problem.partition(": ")
-        found.add("EXPRESSION_INVALID", table, place, expression, message, "see docs/sources.md, mapping")
-
-
-def _check_predicates(definition: Row, key: str, found: Findings) -> None:
-    groups = (("errors", definition.get("error_predicates")), ("empty", definition.get("empty_predicates")))
-    for name, predicates in (*groups, ("record_error", [definition.get("record_error")])):
-        for predicate in filter(None, predicates or []):
-            pattern = predicate.get("matches")
-            fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))
-            found.need(
-                fine, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,
-                "a path or pattern of this predicate does not parse", "write {path: $.error, matches: '^limit'}",
-            )  # fmt: skip
-
-
-def _is_pattern(text: str) -> bool:
-    try:
-        re.compile(text)
-    except re.error:
-        return False
-    return True
-
-
-def _paths(definition: Row, pagination: Merged) -> Iterator[tuple[str, str | None]]:
-    key = f"endpoints.{definition['endpoint_name']}.response"
-    yield f"{key}.items", definition["items_path"].removesuffix(".*")
-    yield f"{key}.total", definition["total_path"]
-    for name in ("next_token", "next_url", "has_more", "step"):
-        yield f"pagination.{name}", pagination[f"{name}_path"]
 
 
 def check_two_phase(rows: Rows, definition: Row, detail: str | None, found: Findings, *, by_id: bool) -> Row | None:

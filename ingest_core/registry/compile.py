@@ -11,34 +11,25 @@ from ingest_core.model.expression import EVERYTHING, Node, Range, both
 from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SpecSnapshot, WindowSpec
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
-    body_names,
     check_dictionary,
     check_endpoint_auth,
     check_ids_sent,
-    check_response,
     check_rules,
     check_scopes,
     check_twins,
     check_two_phase,
 )
 from ingest_core.registry.columns import LISTS, SETTINGS, iso_span
+from ingest_core.registry.connection import auth_part, http_part
+from ingest_core.registry.limits import batch_size, rate_part, retry_part
 from ingest_core.registry.merge import Merged, Overrides, Setting, list_identity, merge_block
-from ingest_core.registry.params import check_params, param_specs
-from ingest_core.registry.parts import (
-    PAGE_SIZE_SHARE,
-    auth_part,
-    batch_size,
-    http_part,
-    pagination_part,
-    rate_part,
-    response_part,
-    retry_part,
-    window_part,
-)
+from ingest_core.registry.params import body_names, check_params, param_specs
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.query_text import parse_query, query_error
 from ingest_core.registry.render import Renderer, TimeText, Unrenderable, refuse_unrenderable
+from ingest_core.registry.response import check_response, response_part
 from ingest_core.registry.rows import Row, Rows, in_force
+from ingest_core.registry.traversal import PAGE_SIZE_SHARE, pagination_part, window_part
 
 SNAPSHOT_VERSION = 2
 
@@ -180,7 +171,9 @@ class _Compiler:
     def _params(self, endpoint: str, definition: Row, pagination: Any) -> list[ParamSpec]:
         params = param_specs(self._list("params", endpoint))
         paging = None if definition["endpoint_role_code"] == EndpointRole.DETAIL or self._by_id else pagination
-        check_params(params, definition, paging, self._found)
+        rows = self._list("render_rules", endpoint)
+        written = {name for row in rows for name in (row.get("rule_params") or {row.get("param_name"): None})}
+        check_params(params, definition, paging, written, self._found)
         return params
 
     def _rules(self) -> list[RuleSpec]:
@@ -204,6 +197,7 @@ class _Compiler:
         if definition is None or name is None:
             return None
         if name != self._request.endpoint:
+            auth_part(self._blocks["credential"], definition, self._request.signing_hooks, self._found)
             check_response(definition, {}, self._blocks["pagination"], self._request.operation, self._found)
         batching = self._merged("batching", name)
         http = http_part(self._merged("http", name), definition, self._found)
@@ -242,7 +236,9 @@ class _Compiler:
             rendered = Renderer(rules, TimeText(window.format)).render(both(query, bounds))
         except Unrenderable as error:
             raise refuse_unrenderable(error, self._found.where) from error
-        carried = any(param.value == "query" for param in params) or "query" in body_names(self._definition)
+        carried = any(param.value == "query" for param in params) or "query" in body_names(
+            self._definition.get("body_template")
+        )
         self._found.need(
             rendered.text is None or carried,
             "QUERY_UNPLACED",

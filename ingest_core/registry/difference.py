@@ -7,7 +7,7 @@ from ingest_core.registry.rows import Row, scope_text
 
 Change = dict[str, Any]
 
-_NAMES = ("param_name", "field_code", "op_code", "match_code")
+_NAMES = ("field_code", "op_code", "match_code", "param_name")
 _SCOPE = ("provenance_code", "endpoint_name", "operation_code", "effective_from", "effective_to")
 
 
@@ -34,7 +34,8 @@ def _identity(change: Change) -> tuple[Any, ...]:
 
 
 def _title(row: Row) -> str:
-    named = " ".join(str(row[name]) for name in _NAMES if row.get(name))
+    names = _NAMES[:-1] if row.get("op_code") else _NAMES
+    named = " ".join(str(row[name]) for name in names if row.get(name))
     if "operation_code" in row:
         return f"{named} [{scope_text({'endpoint_name': None, **row})}]".strip()
     return named or str(row.get("endpoint_name") or row.get("provenance_name") or "")

@@ -49,6 +49,8 @@ PLATFORM: dict[str, dict[str, Any]] = {
 }
 """What holds where nobody says otherwise."""
 
+PLATFORM_DEFAULT = "platform default"
+
 OVERRIDABLE = {
     "pagination.page_size",
     "pagination.max_page",
@@ -102,7 +104,7 @@ def merge_block(
 
 def merge_layers(block: str, layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Merged:
     """Later layers say more; headers and parameters are merged name by name."""
-    values, origins = dict(PLATFORM[block]), dict.fromkeys(PLATFORM[block], "platform default")
+    values, origins = dict(PLATFORM[block]), dict.fromkeys(PLATFORM[block], PLATFORM_DEFAULT)
     said = False
     for origin, layer in layers:
         for column in (column for column, _ in SETTINGS[block].keys.values()):

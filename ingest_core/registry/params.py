@@ -53,11 +53,16 @@ def param_specs(rows: list[Row]) -> list[ParamSpec]:
     return sorted(params, key=lambda param: param.name)
 
 
-def check_params(params: list[ParamSpec], definition: Row, pagination: PaginationSpec | None, found: Findings) -> None:
-    """Known values, real functions, places that fit the method and the path, and the page's place among them."""
+def check_params(
+    params: list[ParamSpec], definition: Row, pagination: PaginationSpec | None, written: set[str], found: Findings
+) -> None:
+    """Known values, real functions, places that fit the method and the path, and the page's place among them.
+
+    `written` are the parameters render rules write.
+    """
     for param in params:
         _check_one(param, definition, found)
-    sent = {param.value for param in params} | _check_body(definition, found)
+    sent = {param.value for param in params} | _check_body(definition, written, found)
     if pagination is not None and pagination.type in _PLACE_OF:
         value = _PLACE_OF[pagination.type]
         found.need(
@@ -68,14 +73,14 @@ def check_params(params: list[ParamSpec], definition: Row, pagination: Paginatio
     _check_path(params, definition, found)
 
 
-def _check_body(definition: Row, found: Findings) -> frozenset[str]:
+def _check_body(definition: Row, written: set[str], found: Findings) -> frozenset[str]:
     """The values a body's template names; it may name what parameters may carry, and must hold no secret."""
     key = f"endpoints.{definition['endpoint_name']}.body"
     names: frozenset[str] = frozenset()
     for path, text in _texts(definition.get("body_template"), key):
         secret = refuse_secret(path.rpartition(".")[2], ENDPOINTS, path, found)
         names |= template_names(text, ENDPOINTS, path, found, hidden=secret)
-    for name in sorted(names - KNOWN_VALUES.keys()):
+    for name in sorted(names - KNOWN_VALUES.keys() - written):
         found.add(
             "TEMPLATE_NAME_UNKNOWN",
             ENDPOINTS,
@@ -84,6 +89,17 @@ def _check_body(definition: Row, found: Findings) -> frozenset[str]:
             f"unknown name {{{name}}}",
             f"known: {', '.join(KNOWN_VALUES)}",
         )
+    return names
+
+
+def body_names(template: Any) -> frozenset[str]:
+    """The values a body's template carries; a text that does not parse carries none."""
+    names: frozenset[str] = frozenset()
+    for _, text in _texts(template, ""):
+        try:
+            names |= parse_template(text).names
+        except TemplateError:
+            continue
     return names
 
 

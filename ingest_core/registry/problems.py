@@ -86,3 +86,20 @@ class Findings:
         """Stop here if anything is wrong."""
         if self.problems:
             raise SpecInvalid(self.where, self.problems)
+
+
+class BlockRules:
+    """The rules of one block: says table and key once."""
+
+    def __init__(self, block: str, table: str, found: Findings) -> None:
+        self._block = block
+        self._table = table
+        self._found = found
+
+    def need(self, fine: object, rule: str, key: str, value: Any, message: str, remedy: str) -> bool:
+        """Note the problem unless all is fine."""
+        return self._found.need(fine, rule, self._table, f"{self._block}.{key}", value, message, remedy)
+
+    def add(self, rule: str, key: str, value: Any, message: str, remedy: str) -> None:
+        """Note a problem."""
+        self._found.add(rule, self._table, f"{self._block}.{key}", value, message, remedy)

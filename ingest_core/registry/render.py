@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -21,6 +21,7 @@ from ingest_core.model.expression import (
     Term,
     Token,
 )
+from ingest_core.model.instant import EPOCH
 from ingest_core.model.spec import RuleSpec
 from ingest_core.model.template import parse_template
 
@@ -31,6 +32,10 @@ class Rendered:
 
     text: str | None = None
     params: dict[str, str] = field(default_factory=dict)
+
+
+EPOCHS = {"epoch_seconds": timedelta(seconds=1), "epoch_millis": timedelta(milliseconds=1)}
+"""Formats that count from 1970."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class TimeText:
         """An instant in the provider's zone and format; a text stays what it is."""
         if not isinstance(value, datetime):
             return value
+        if self.format in EPOCHS:
+            return str((value - EPOCH) // EPOCHS[self.format])
         return value.astimezone(UTC if self.time_zone == "UTC" else ZoneInfo(self.time_zone)).strftime(self.format)
 
 

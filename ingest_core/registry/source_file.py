@@ -200,7 +200,7 @@ class Defaults(Block):
     def _for_all(self) -> "Defaults":
         for name in type(self).model_fields:
             block = getattr(self, name)
-            if block and {"scope", "effective_from", "effective_to"} & block.model_fields_set:
+            if block and (block.scope != Scope() or block.effective_from or block.effective_to):
                 raise ValueError(f"`{name}` in defaults is neither scoped nor dated; use a `{name}` block")
         return self
 

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from ingest_core.gate.bucket import GateState, take_turn
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
+from ingest_core.registry.limits import rate_part
 from ingest_core.registry.merge import merge_block
-from ingest_core.registry.parts import rate_part
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
 from ingest_core.store.registry_store import open_rows

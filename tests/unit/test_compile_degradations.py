@@ -263,7 +263,7 @@ class TestBodies:
 
 
 SECRET = "sk-live-0123456789abcdef"
-LEAKS = "the value is in the problem, and so in --json"
+OAUTH = {"auth": "OAUTH2", "ref": "env:A", "username_ref": "env:B"}
 
 
 class TestSecrets:
@@ -286,30 +286,16 @@ class TestSecrets:
             small_document(http={"query": {"api_key": SECRET}}),
             small_document(http={"headers": {"X-Api-Key": SECRET}}),
             small_document(http={"proxy": f"http://me:{SECRET}@proxy.example.org"}),
+            small_document(source={"defaults": {"credential": {"ref": SECRET}}}),
+            small_document(endpoints=[small_endpoint(defaults={"credential": {"ref": SECRET}})]),
+            small_document(http={"base_url": f"https://me:{SECRET}@api.example.org"}),
+            small_document(http={"base_url": f"http://me:{SECRET}@api.example.org"}),
+            small_document(http={"base_url": f"https://api.example.org?key={SECRET}"}),
+            small_document(http={"headers": {"Authorization": f"Bearer {SECRET}{{"}}),
+            small_document(credential={**OAUTH, "token_url": f"http://me:{SECRET}@login.example.org"}),
             pytest.param(
-                small_document(source={"defaults": {"credential": {"ref": SECRET}}}),
-            ),
-            pytest.param(
-                small_document(endpoints=[small_endpoint(defaults={"credential": {"ref": SECRET}})]),
-            ),
-            pytest.param(
-                small_document(http={"base_url": f"https://me:{SECRET}@api.example.org"}),
-            ),
-            pytest.param(
-                small_document(http={"base_url": f"http://me:{SECRET}@api.example.org"}),
-            ),
-            pytest.param(
-                small_document(http={"headers": {"Authorization": f"Bearer {SECRET}{{"}}),
-            ),
-            pytest.param(
-                small_document(
-                    credential={
-                        "auth": "OAUTH2",
-                        "ref": "env:A",
-                        "username_ref": "env:B",
-                        "token_url": f"http://me:{SECRET}@login.example.org",
-                    }
-                ),
+                small_document(http={"base_url": f"https://me:p@ss/{SECRET}@api.example.org"}),
+                marks=pytest.mark.xfail(strict=True, reason="_USER_INFO ends at the first @ or /, a password need not"),
             ),
         ],
     )

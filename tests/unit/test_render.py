@@ -177,7 +177,16 @@ class TestParameters:
 
     @pytest.mark.parametrize("query", ["language:en language:de", "at:[2020 TO 2021] at:[2022 TO 2023]"])
     def test_a_field_said_twice_cannot_be_one_parameter(self, query: str) -> None:
-        refused(query, LANGUAGE, RANGE)
+        error = refused(query, LANGUAGE, RANGE)
+
+        assert str(error).endswith("can be asked for only once here")
+        assert error.column is not None
+
+    @pytest.mark.xfail(strict=True, reason="only the same rule twice is seen: TERM and IN of one field are two rules")
+    def test_nor_can_a_field_said_in_two_ways(self) -> None:
+        many = RuleSpec(op=ExprOp.IN, field="language", params={"lang": "{values}"})
+
+        refused("language:en language:(de, fr)", LANGUAGE, many)
 
 
 class TestRanges:
@@ -193,6 +202,8 @@ class TestRanges:
             (TimeText("%Y/%m/%d", "America/New_York"), "[2025/12/31 TO 2026/06/30]"),
             (TimeText("%Y-%m-%d %H:%M", "Asia/Kolkata"), "[2026-01-01 09:00 TO 2026-07-01 09:00]"),
             (TimeText("%H", "Europe/Berlin"), "[04 TO 05]"),
+            (TimeText("epoch_seconds"), "[1767238200 TO 1782876600]"),
+            (TimeText("epoch_millis", "Asia/Tokyo"), "[1767238200000 TO 1782876600000]"),
         ],
     )
     def test_an_instant_is_written_in_zone_and_format(self, times: TimeText, text: str) -> None:

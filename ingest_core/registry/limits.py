@@ -1,0 +1,69 @@
+"""How often and how fast a source is asked, and for how much at once."""
+
+from ingest_core.model.spec import RateSpec, RetrySpec
+from ingest_core.registry.merge import Merged
+from ingest_core.registry.problems import BlockRules, Findings
+
+
+def retry_part(block: Merged, found: Findings) -> RetrySpec:
+    """When and how often a request is sent again."""
+    rules = BlockRules("retry", "reg_prov_retry_cfg", found)
+    rules.need(
+        block["initial_delay_ms"] <= block["max_delay_ms"], "RETRY_DELAYS_CROSSED", "initial",
+        block["initial_delay_ms"], f"initial {block['initial_delay_ms']} ms is above max {block['max_delay_ms']} ms",
+        "let initial be the smaller",
+    )  # fmt: skip
+    fatal = sorted({401, 403} & set(block["retry_statuses"]))
+    rules.need(
+        not fatal, "RETRY_OF_REFUSAL", "statuses", fatal, f"{fatal} say that we may not; asking again is no way",
+        "leave them out",
+    )  # fmt: skip
+    return RetrySpec(
+        policy=block["backoff_policy_code"],
+        max_attempts=block["max_attempts"],
+        initial_seconds=block["initial_delay_ms"] / 1000,
+        max_seconds=block["max_delay_ms"] / 1000,
+        multiplier=block["multiplier"],
+        jitter=block["jitter"],
+        retry_statuses=block["retry_statuses"],
+    )
+
+
+def rate_part(block: Merged, found: Findings | None = None) -> RateSpec:
+    """How fast the provider may be asked; never faster than it allows."""
+    if found is not None:
+        rules = BlockRules("rate_limit", "reg_prov_rate_limit_cfg", found)
+        cap = block["provider_cap_per_sec"]
+        for key, column in (
+            ("requests_per_second", "refill_rate_per_sec"),
+            ("with_credential", "with_credential_per_sec"),
+        ):
+            rate = block[column]
+            rules.need(
+                cap is None or rate is None or rate <= cap, "RATE_ABOVE_CAP", key, rate,
+                f"{rate} requests a second are above the provider's {cap}", f"use at most {cap}",
+            )  # fmt: skip
+        rules.need(
+            not block["reset_header"] or block["reset_kind_code"], "RESET_KIND_MISSING", "reset_kind", None,
+            "reset_header needs to say what it counts", "add reset_kind: SECONDS_LEFT or EPOCH_SECONDS",
+        )  # fmt: skip
+    return RateSpec(
+        requests_per_second=block["refill_rate_per_sec"],
+        burst=block["burst_capacity"],
+        with_credential_per_second=block["with_credential_per_sec"],
+        daily_quota=block["daily_quota"],
+        limit_header=block["limit_header"],
+        remaining_header=block["remaining_header"],
+        reset_header=block["reset_header"],
+        reset_kind=block["reset_kind_code"],
+    )
+
+
+def batch_size(block: Merged, found: Findings) -> int:
+    """How many ids go into one request."""
+    size, cap = block["id_batch_size"], block["max_ids"]
+    BlockRules("batching", "reg_prov_batching_cfg", found).need(
+        cap is None or size <= cap, "ID_BATCH_ABOVE_CAP", "id_batch_size", size,
+        f"id_batch_size {size} is above max_ids {cap}", f"ask for at most {cap}",
+    )  # fmt: skip
+    return int(size)

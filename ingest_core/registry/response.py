@@ -1,0 +1,118 @@
+"""Where things are in an answer: the paths a harvest needs, and that every path is one."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ingest_core.model.codes import Operation, ResponseFormat
+from ingest_core.model.spec import PredicateSpec, ResponseSpec
+from ingest_core.registry.extraction import problems_of
+from ingest_core.registry.merge import Merged
+from ingest_core.registry.paths import path_parses, plain_steps
+from ingest_core.registry.problems import Findings
+from ingest_core.registry.rows import Row
+from ingest_core.registry.traversal import zone_exists
+
+ENDPOINTS = "reg_prov_endpoint_def"
+
+
+def response_part(definition: Row) -> ResponseSpec:
+    """Where things are in a page."""
+    return ResponseSpec(
+        items_path=definition["items_path"],
+        id_path=definition.get("id_expr") or definition.get("id_path") or "",
+        updated_at_path=definition.get("updated_at_expr") or definition.get("updated_at_path"),
+        total_path=definition["total_path"],
+        format=definition.get("response_format_code") or "JSON",
+        namespaces=definition.get("xml_namespaces") or {},
+        time_zone=definition.get("response_time_zone") or "UTC",
+        errors=[PredicateSpec(**one) for one in definition.get("error_predicates") or []],
+        empty=[PredicateSpec(**one) for one in definition.get("empty_predicates") or []],
+        record_error=PredicateSpec(**definition["record_error"]) if definition.get("record_error") else None,
+    )
+
+
+def check_response(
+    definition: Row,
+    mapping: dict[str, Any],
+    pagination: Merged,
+    operation: Operation,
+    found: Findings,
+    *,
+    two_phase: bool = False,
+) -> None:
+    """The three paths a harvest needs, and that every path is one."""
+    name = definition["endpoint_name"]
+    key = f"endpoints.{name}.response"
+    found.need(
+        definition.get("id_path") or definition.get("id_expr"), "ID_PATH_MISSING", ENDPOINTS, f"{key}.id", None,
+        "no path to the record's id", "add response.id",
+    )  # fmt: skip
+    timed = definition.get("updated_at_path") or definition.get("updated_at_expr")
+    found.need(
+        timed or two_phase or operation == Operation.UPDATE, "UPDATED_AT_MISSING", ENDPOINTS, f"{key}.updated_at", None,
+        f"{operation} needs the time each record was last changed",
+        "add response.updated_at, or serve only UPDATE, which refreshes known records by id",
+    )  # fmt: skip
+    zone = definition.get("response_time_zone")
+    found.need(
+        zone is None or zone_exists(zone), "TIME_ZONE_UNKNOWN", ENDPOINTS, f"{key}.time_zone", zone,
+        f"no time zone {zone!r}", "use a name such as UTC or America/New_York",
+    )  # fmt: skip
+    _check_items(definition, key, found)
+    for where, path in _paths(definition, pagination):
+        found.need(
+            path is None or path_parses(path), "PATH_INVALID", ENDPOINTS, where, path,
+            f"{path!r} is not a path such as $.items[*].id", "correct the path",
+        )  # fmt: skip
+    for column, shown in (("id_expr", f"{key}.id"), ("updated_at_expr", f"{key}.updated_at")):
+        _check_expression(definition.get(column), shown, ENDPOINTS, found)
+    for column in ("id_path", "updated_at_path"):
+        _check_expression(definition.get(column), f"{key}.{column.removesuffix('_path')}", ENDPOINTS, found)
+    for field, expression in mapping.items():
+        _check_expression(expression, f"mapping.{field}", "reg_provenance", found)
+    _check_predicates(definition, key, found)
+
+
+def _check_items(definition: Row, key: str, found: Findings) -> None:
+    path = definition["items_path"]
+    plain = plain_steps(path.removesuffix(".*"))
+    xml = definition.get("response_format_code") == ResponseFormat.XML
+    found.need(
+        not xml or (plain and all(isinstance(step, str) for step in plain)), "XML_ITEMS_NOT_PLAIN", ENDPOINTS,
+        f"{key}.items", path, f"{path!r} is not a plain way to the records' elements", "name them as $.feed.entry",
+    )  # fmt: skip
+
+
+def _check_expression(expression: Any, where: str, table: str, found: Findings) -> None:
+    for problem in problems_of(expression, where) if expression is not None else ():
+        place, _, message = problem.partition(": ")
+        found.add("EXPRESSION_INVALID", table, place, expression, message, "see docs/sources.md, mapping")
+
+
+def _check_predicates(definition: Row, key: str, found: Findings) -> None:
+    groups = (("errors", definition.get("error_predicates")), ("empty", definition.get("empty_predicates")))
+    for name, predicates in (*groups, ("record_error", [definition.get("record_error")])):
+        for predicate in filter(None, predicates or []):
+            pattern = predicate.get("matches")
+            fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))
+            found.need(
+                fine, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,
+                "a path or pattern of this predicate does not parse", "write {path: $.error, matches: '^limit'}",
+            )  # fmt: skip
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
+def _paths(definition: Row, pagination: Merged) -> Iterator[tuple[str, str | None]]:
+    key = f"endpoints.{definition['endpoint_name']}.response"
+    yield f"{key}.items", definition["items_path"].removesuffix(".*")
+    yield f"{key}.total", definition["total_path"]
+    for name in ("next_token", "next_url", "has_more", "step"):
+        yield f"pagination.{name}", pagination[f"{name}_path"]

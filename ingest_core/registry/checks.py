@@ -136,6 +136,11 @@ def check_rules(rows: list[Row], fields: Iterable[str], window: Merged | None, f
     known = set(fields)
     specs = []
     for row in rows:
+        found.need(
+            not (row.get("param_name") and row.get("rule_params")), "RULE_TARGET", RULES,
+            f"render_rules.{row['field_code'] or '-'}.{row['op_code']}", row.get("param_name"),
+            "a rule has either `param` with `template`, or `params`", "keep one of them",
+        )  # fmt: skip
         spec = _rule(row)
         _check_rule(spec, known, found)
         specs.append(spec)

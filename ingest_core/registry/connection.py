@@ -10,7 +10,7 @@ from ingest_core.registry.problems import BlockRules, Findings
 from ingest_core.registry.rows import Row
 
 _REQUEST_NAMES = frozenset({"contact"})
-_USER_INFO = re.compile(r"//[^/@]*@")
+_USER_INFO = re.compile(r"//.*@")
 
 
 def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | None:

@@ -73,14 +73,14 @@ class Renderer:
         """The query; Unrenderable where the rules do not reach."""
         texts: list[Node] = []
         params: dict[str, str] = {}
-        used: list[RuleSpec] = []
+        used: set[str | None] = set()
         for part in _conjuncts(self._spelled_out(node)):
             rule = None if isinstance(part, Not | Junction | Const) else self._rule(part)
             if rule and rule.params:
                 assert not isinstance(part, Not | Junction)
-                if rule in used:
-                    raise Unrenderable(f"{_name(part)} can be asked for only once here", _column(part))
-                used.append(rule)
+                if rule.field in used:
+                    raise Unrenderable(f"{_name(part)}: the field can be asked for only once here", _column(part))
+                used.add(rule.field)
                 for name, template in rule.params.items():
                     text = self._fill(rule, template, part)
                     params[name] = f"{params[name]}{rule.joiner}{text}" if name in params else text

@@ -182,7 +182,6 @@ class TestParameters:
         assert str(error).endswith("can be asked for only once here")
         assert error.column is not None
 
-    @pytest.mark.xfail(strict=True, reason="only the same rule twice is seen: TERM and IN of one field are two rules")
     def test_nor_can_a_field_said_in_two_ways(self) -> None:
         many = RuleSpec(op=ExprOp.IN, field="language", params={"lang": "{values}"})
 

@@ -88,7 +88,9 @@ class Router:
                 hashes += bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
         if page.listed is not None:
             rejected += self._missing(page, records, rejected)
-            hashes = bytearray(b"".join(map(short_hash, page.listed)))
+            # A hit without an id is a hit all the same: it counts as one of its page.
+            names = (one or f"nameless {asked_at} {at}" for at, one in enumerate(page.listed))
+            hashes = bytearray(b"".join(map(short_hash, names)))
         kept = [one for one in records if owns is None or owns.start <= one.updated_at < owns.end]
         return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept))
 
@@ -109,7 +111,8 @@ class Router:
                 failure = page.failed.get(provider_id)
                 reason = QuarantineReason.DETAIL_FAILED if failure else QuarantineReason.DETAIL_MISSING
                 fragment = canonical_json({"id": provider_id, **({"error": failure} if failure else {})})
-                entries.append(_reject(_Unusable(reason, self._items_path, provider_id), fragment))
+                named = _storable(provider_id[:MAX_ID_CHARS])
+                entries.append(_reject(_Unusable(reason, self._items_path, named), fragment))
         return entries
 
     def _record(self, item: Any, raw: str, asked_at: datetime, *, long_numbers: bool) -> Record:
@@ -198,7 +201,10 @@ def _storable(provider_id: str) -> str | None:
 
 
 def _holds_nul(value: Any) -> bool:
-    return _any_text(value, lambda text: "\x00" in text)
+    try:
+        return _any_text(value, lambda text: "\x00" in text)
+    except RecursionError:
+        return True
 
 
 def _numbers_only(value: Any) -> bool:

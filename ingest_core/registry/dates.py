@@ -73,8 +73,8 @@ def date_parts(value: Any) -> Parts | None:
         return _from_list(value)
     if isinstance(value, dict):
         return _from_fields(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _HIGHEST_YEAR:
-        return (value, None, None)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _HIGHEST_YEAR:
+        return (int(value), None, None) if value == int(value) else None
     moment = _from_number(value)
     return (moment.year, moment.month, moment.day) if moment else None
 

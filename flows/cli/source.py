@@ -20,7 +20,7 @@ from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.codes import Operation, PaginationType
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.instant import parse_instant
-from ingest_core.registry.draft import Answers, draft_source
+from ingest_core.registry.draft import PAGING, Answers, draft_source
 from ingest_core.registry.merge import PLATFORM_DEFAULT
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
@@ -192,8 +192,8 @@ def source_new(
         items=ask.text("path of the records in an answer", items, Answers.items),
         id=ask.text("path of the id in a record", record_id, Answers.id),
         updated=ask.text("path of the update time in a record", updated, Answers.updated),
-        paging=PaginationType(ask.text("paging (PAGE, OFFSET, TOKEN, URL)", paging, Answers.paging.value).upper()),
-        cap=int(ask.text("most records a page can have", cap, str(Answers.cap))),
+        paging=_paging(ask.text("paging (PAGE, OFFSET, TOKEN, URL)", paging, Answers.paging.value)),
+        cap=_whole_number(ask.text("most records a page can have", cap, str(Answers.cap))),
     )
     text = draft_source(answers)
     check_rows(rows_of(read_source(text, f"{answers.code}.yaml")), datetime.now(UTC))
@@ -205,6 +205,19 @@ def source_new(
         print_json({"file": str(file), "code": answers.code})
     else:
         console.print(f"written: {file}\nnow: patra source check {file}", markup=False)
+
+
+def _paging(answer: str) -> PaginationType:
+    known = {kind.value: kind for kind in PAGING}
+    if answer.upper() not in known:
+        raise BadInput("USAGE", f"{answer!r} is no way of paging", where="paging", remedy=f"one of {', '.join(known)}")
+    return known[answer.upper()]
+
+
+def _whole_number(answer: str) -> int:
+    if not answer.isdecimal() or int(answer) < 1:
+        raise BadInput("USAGE", f"{answer!r} is no number above 0", where="cap", remedy="such as 100")
+    return int(answer)
 
 
 class _Questions:

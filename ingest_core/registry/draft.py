@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from string import Template
 
+import yaml
+
 from ingest_core.model.codes import PaginationType
 from ingest_core.registry.export import HEADER, SCHEMA_FILE
 
@@ -58,7 +60,7 @@ window:
   lookback: PT2H              # how long a record may take to become visible
   step: P1D                   # how much time one slice covers
   unit: DAY                   # the unit the provider's filter understands: SECOND, MINUTE, HOUR or DAY
-  format: "$format"
+  format: $format
   upper_inclusive: true       # whether the filter includes its upper bound
   # stored_precision: SECOND  # how exactly records are stamped, if that is known
 
@@ -112,12 +114,18 @@ class Answers:
 
 def draft_source(answers: Answers) -> str:
     """The text of a file that compiles, with comments that say what to change."""
-    paging_lines, param_lines = (Template(lines).substitute(vars(answers)) for lines in PAGING[answers.paging])
+    said = {name: _scalar(value) if isinstance(value, str) else value for name, value in vars(answers).items()}
+    paging_lines, param_lines = (Template(lines).substitute(said) for lines in PAGING[answers.paging])
     values = {
-        **vars(answers),
+        **said,
         "paging": answers.paging.value,
         "paging_lines": paging_lines,
         "param_lines": param_lines,
         "upper": answers.code.upper(),
     }
     return HEADER.format(schema=SCHEMA_FILE) + Template(_TEXT).substitute(values)
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML takes it on one line, in quotes where it needs them."""
+    return str(yaml.safe_dump(str(text), default_flow_style=True, width=10_000)).removesuffix("...\n").strip()

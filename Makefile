@@ -8,8 +8,10 @@ UV         := $(BIN)/uv
 UV_READY   := $(VENV)/.uv-$(UV_VERSION)
 INSTALLED  := $(VENV)/.installed
 
-# The fast folders come first, so that a mistake shows early.
-TEST_DIRS  := tests/unit tests/property tests/sandbox tests/contract tests/acceptance
+# The fast folders come first, so that a mistake shows early. They share nothing and use every core; the others share
+# database servers and measure time.
+FAST_TESTS := tests/unit tests/property tests/sandbox
+SLOW_TESTS := tests/contract tests/acceptance
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
@@ -29,7 +31,8 @@ demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 	@$(BIN)/patra demo
 
 test: check ## Check the code, then run every test but the long ones
-	$(BIN)/pytest $(TEST_DIRS) -m "not long"
+	$(BIN)/pytest $(FAST_TESTS) -m "not long" --numprocesses auto --dist loadfile
+	$(BIN)/pytest $(SLOW_TESTS) -m "not long"
 
 test-long: $(INSTALLED) ## Run the tests that take minutes
 	$(BIN)/pytest tests -m long

@@ -155,4 +155,4 @@ def test_applying_a_source_twice_changes_nothing(patra: Patra, tmp_path: Path) -
     assert patra("registry", "apply", str(file))["changes"]
     assert patra("registry", "apply", str(file))["changes"] == []
     assert patra("registry", "show", "crossref")["code"] == "crossref"
-    assert [source["code"] for source in patra("registry", "list")] == ["crossref"]
+    assert [source["code"] for source in patra("registry", "list")].count("crossref") == 1

@@ -32,6 +32,5 @@ def configure_logging(settings: Settings) -> None:
     handler.setFormatter(JsonLines() if settings.log_format == "json" else text)
     logging.basicConfig(level=settings.log_level, handlers=[handler], force=True)
     if settings.log_level != "DEBUG":
-        for chatty in ("httpx", "httpcore", "alembic"):
-            logging.getLogger(chatty).setLevel(logging.WARNING)
+        logging.getLogger("alembic").setLevel(logging.WARNING)
         logging.getLogger("stamina").setLevel(logging.ERROR)  # the fetcher says it better

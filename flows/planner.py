@@ -33,10 +33,10 @@ def record_trigger(request: PlanRequest, trigger: Trigger) -> int:
 
 
 @task(name="compile spec", cache_policy=NO_CACHE)
-def compile_spec(request: PlanRequest, instance_id: int) -> Compiled:
+def compile_spec(request: PlanRequest, instance_id: int, now: datetime | None) -> Compiled:
     """Freeze what the Registry means now."""
     with open_app() as app:
-        compiled = app.planner.compile(request, instance_id)
+        compiled = app.planner.compile(request, instance_id, now)
     get_run_logger().info("spec %s", compiled.spec.fingerprint[:12])
     for warning in compiled.warnings:
         get_run_logger().warning(warning)
@@ -83,7 +83,7 @@ def planner(parameters: PlanParameters) -> dict[str, Any]:
     """
     request, now, trigger = parameters.request(), parameters.clock(), _trigger()
     instance_id = record_trigger(request, trigger)
-    compiled = compile_spec(request, instance_id)
+    compiled = compile_spec(request, instance_id, now)
     resolve_window(request, compiled.spec, now)
     slice_window(request, compiled.spec, now)
     report = derive_tasks(request, trigger, instance_id, compiled, now)

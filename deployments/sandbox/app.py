@@ -1,5 +1,6 @@
 """The ASGI application: each provider under its path, the controls under `/_sandbox`."""
 
+from contextlib import suppress
 from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope, Send
@@ -8,7 +9,7 @@ from deployments.sandbox.control import build_control
 from deployments.sandbox.delivery import Delivery
 from deployments.sandbox.faults import Kind, Rule
 from deployments.sandbox.page import error_page, maintenance_page
-from deployments.sandbox.provider import Reply, Request
+from deployments.sandbox.provider import Refused, Reply, Request
 from deployments.sandbox.rate import RateMeter
 from deployments.sandbox.state import State
 
@@ -45,7 +46,7 @@ class SandboxApp:
 
     def _reply(self, source: str, request: Request, rule: Rule | None) -> Reply:
         if rule and rule.kind is Kind.TOUCH:
-            self._state.providers[source].touch(request, rule.works)
+            self._touch(source, request, rule.works)
         instead = _page(rule) if rule else None
         if instead is None:
             return self._work(source, request)
@@ -53,6 +54,10 @@ class SandboxApp:
             return instead
         lost = self._work(source, request)
         return Reply(instead.status, instead.body, instead.headers, page=lost.page, scroll=lost.scroll)
+
+    def _touch(self, source: str, request: Request, works: int) -> None:
+        with suppress(Refused):
+            self._state.present.touch(self._state.providers[source].asked(request)[:works])
 
     def _work(self, source: str, request: Request) -> Reply:
         provider = self._state.providers[source]

@@ -1,17 +1,17 @@
 """Which works exist, in which versions, and when each appears: a function of the seed."""
 
 import random
+import zlib
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deployments.sandbox.instant import to_ms
+from deployments.sandbox.instant import DAY_MS, to_ms
 from deployments.sandbox.settings import Settings
 
 REINDEXED_SHARE = 0.10
 MOST_REINDEXINGS = 3
-DAY_MS = 86_400_000
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +48,10 @@ class Corpus:
     def current(self, work: int, now_ms: int) -> Version | None:
         """The work's version visible now."""
         return next((v for v in self._histories[work] if v.visible(now_ms)), None)
+
+    def draw(self, name: object) -> int:
+        """A steady number for the name, unrelated to time."""
+        return zlib.crc32(f"{self.seed}:{name}".encode())
 
     def touch(self, work: int, now_ms: int) -> Version:
         """Index the work anew at this instant; the version visible before vanishes."""

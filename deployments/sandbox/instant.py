@@ -4,6 +4,19 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SECOND_MS = 1000
+HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
+
+
+def round_down(ms: int, unit_ms: int) -> int:
+    """The beginning of the second, day or other unit the instant is in."""
+    return ms // unit_ms * unit_ms
+
+
+def round_up(ms: int | None, unit_ms: int) -> int | None:
+    """The first beginning of a unit that is not before the instant; None stays open."""
+    return None if ms is None else -(-ms // unit_ms) * unit_ms
 
 
 def to_ms(moment: datetime) -> int:
@@ -35,3 +48,15 @@ def write_seconds(ms: int) -> str:
 def write_http(ms: int) -> str:
     """The form of an HTTP `Date` header."""
     return format_datetime(to_datetime(ms), usegmt=True)
+
+
+def unit_of(year: int, month: int | None = None, day: int | None = None) -> tuple[int, int]:
+    """First instant of the year, month or day, and the first after it; ValueError or OverflowError without one."""
+    start = datetime(year, 1 if month is None else month, 1 if day is None else day, tzinfo=UTC)
+    if day is not None:
+        after = start + timedelta(days=1)
+    elif month is not None:
+        after = (start + timedelta(days=31)).replace(day=1)
+    else:
+        after = start.replace(year=year + 1)
+    return to_ms(start), to_ms(after)

@@ -3,8 +3,12 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
+
+from deployments.sandbox.corpus import Version
+from deployments.sandbox.instant import round_down
 
 POSITIONS = (
     *("cursor", "cursorMark", "page[cursor]", "page[number]", "pageToken", "token"),
@@ -65,10 +69,30 @@ class Truth:
 
     id: str
     updated_at_ms: int
-    usable: bool
     version: int
     reason: str | None = None
     record: Callable[[], Mapping[str, Any]] | None = None
+
+    @property
+    def usable(self) -> bool:
+        """True when a harvest must keep the record."""
+        return self.reason is None
+
+
+def tell(
+    version: Version,
+    key: str,
+    reason: str | None,
+    record: Callable[[Version], Mapping[str, Any]] | None,
+    unit_ms: int = 1,
+) -> Truth:
+    """What is true of a version whose update time is served in this unit."""
+    expected = record and partial(record, version)
+    return Truth(key, round_down(version.at_ms, unit_ms), version.number, reason, expected)
+
+
+class Refused(Exception):
+    """A request the provider does not serve; each words it in its own way."""
 
 
 class Provider(Protocol):
@@ -80,8 +104,8 @@ class Provider(Protocol):
     def refuse(self) -> Reply:
         """The answer to one request too many."""
 
-    def touch(self, request: Request, works: int) -> None:
-        """Index this many works of the asked result anew, now."""
+    def asked(self, request: Request) -> list[Version]:
+        """Every version the request finds now, in its order."""
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The records visible now, updated in `[from, to)`."""

@@ -126,7 +126,7 @@ def registry_export(
     with open_app() as app:
         rows = app.registry.rows(code)
     if output is not None:
-        _write(output, export_source(rows))
+        write_file(output, export_source(rows))
     if as_json:
         print_json({"code": code, "document": document_of(rows), "output": str(output) if output else None})
     elif output is None:
@@ -135,7 +135,8 @@ def registry_export(
         console.print(f"written: {output}", markup=False)
 
 
-def _write(file: Path, text: str) -> None:
+def write_file(file: Path, text: str) -> None:
+    """Write a file; BadInput when it cannot be written."""
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

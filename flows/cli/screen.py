@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import format_instant, parse_instant
@@ -30,24 +31,29 @@ def _plain(value: Any) -> Any:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table, or a line that says it is empty."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=Text(title), title_justify="left", header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
+        table.add_row(*(_cell(cell) for cell in row))
     if table.row_count:
         console.print(table)
     else:
-        console.print(f"{title}: none")
+        console.print(f"{title}: none", markup=False)
+
+
+def _cell(value: Any) -> Text:
+    """A value as it is: what looks like markup is none."""
+    return Text("" if value is None else str(value))
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, Any]]) -> None:
     """Names and values, a line each."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=Text(title), title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(name, "" if value is None else str(value))
+        table.add_row(name, _cell(value))
     console.print(table)
 
 

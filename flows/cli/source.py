@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.registry import read_file
+from flows.cli.registry import read_file, write_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.wiring import open_app, read_prefect_secret
 from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks
@@ -148,8 +148,9 @@ def _show_check(report: dict[str, Any], *, whole: bool) -> None:
 
 
 def _show_page(page: dict[str, Any]) -> None:
+    total = "" if page["total"] is None else f" of {page['total']}"
     console.print(
-        f"\nanswer: status {page['status']}, {page['received']} records of {page['total']}, "
+        f"\nanswer: status {page['status']}, {page['received']} records{total}, "
         f"{page['mapped']} usable, {len(page['rejected'])} rejected, {page['requests']} requests"
     )
     for record in page["records"]:
@@ -200,7 +201,7 @@ def source_new(
     file = output or Path(f"{answers.code}.yaml")
     if file.exists() and not force:
         raise BadInput("FILE_EXISTS", "it exists already", where=str(file), remedy="use --force, or another --output")
-    file.write_text(text, encoding="utf-8")
+    write_file(file, text)
     if as_json:
         print_json({"file": str(file), "code": answers.code})
     else:

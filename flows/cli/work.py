@@ -94,6 +94,8 @@ def _show_plan(report: dict[str, Any]) -> None:
     if report["reason"]:
         rows.append(("reason", report["reason"]))
     print_facts(title, rows)
+    for note in report["notes"]:
+        console.print(f"note: {note}", markup=False)
     for warning in report["warnings"]:
         errors.print(f"warning: {warning}", style="yellow", markup=False)
 

@@ -1,5 +1,6 @@
 """From a body to a page: a body that does not parse is an error, never an empty page."""
 
+import codecs
 import json
 import re
 from dataclasses import dataclass, field
@@ -59,20 +60,29 @@ NO_RECORDS = DecodedPage([], [], None, None, None)
 
 def says_empty(body: bytes, response: ResponseSpec, status: int) -> bool:
     """Whether an answer that is no success only says that there is nothing."""
-    return status >= FIRST_ERROR_STATUS and first_that_holds(response.empty, _parsed_or_none(body)) is not None
+    if status < FIRST_ERROR_STATUS or not response.empty:
+        return False
+    return first_that_holds(response.empty, _parsed_or_none(body, response)) is not None
 
 
 def stated_level(body: bytes, response: ResponseSpec) -> ErrorLevel | None:
     """How bad the provider's own words make it, where the Registry knows them."""
-    stated = first_that_holds(response.errors, _parsed_or_none(body)) if response.errors else None
+    stated = first_that_holds(response.errors, _parsed_or_none(body, response)) if response.errors else None
     return stated.level if stated else None
 
 
-def _parsed_or_none(body: bytes) -> Any:
+def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
+    """The document, as far as it is one; a provider of XML may state errors in JSON."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
+        if response.format != ResponseFormat.XML:
+            return None
+    try:
+        found = read_xml(body, _xml_reading(response, None, {}))
+    except XmlBroken:
         return None
+    return {**found.value, "items": found.items}
 
 
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
@@ -107,9 +117,12 @@ def _read(
     """The document, its records, and their texts; an error the provider states is one, whatever the status."""
     if response.format == ResponseFormat.XML:
         return _read_xml(body, response, pagination, mapping)
+    body = body.removeprefix(codecs.BOM_UTF8)
     document = _parse(body)
     _raise_stated_error(document, response)
     items = compile_path(response.items_path)(document)
+    if items is not None and not isinstance(items, list) and plain_steps(response.items_path) is None:
+        items = [items]  # jsonpath-ng gives the one it found
     if not isinstance(items, list):
         return document, _no_items(document, body, response), []
     return document, items, _raw_items(body, response.items_path, items)
@@ -151,7 +164,7 @@ def _raise_stated_error(document: Any, response: ResponseSpec) -> None:
     stated = first_that_holds(response.errors, document)
     if stated:
         words = excerpt(words_of(stated, document), 200)
-        raise PageBroken("STATED_ERROR", f"the provider answered with an error: {words}", stated.level)
+        raise PageBroken("STATED_ERROR", f"the provider answered with an error: {words}", stated.level or ErrorLevel.L2)
 
 
 def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:

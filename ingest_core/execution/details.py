@@ -8,7 +8,7 @@ from ingest_core.execution.decode import DecodedPage, decode_detail
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
-from ingest_core.execution.routing import Router
+from ingest_core.execution.routing import Router, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
 
@@ -58,6 +58,11 @@ class Details:
         self.long_numbers = self.long_numbers or page.long_numbers
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether so many ids failed that the page is refused anyway: it is not the ids' fault."""
+        return too_many_unusable(len(self.failed), len(self.failed) + len(self.items))
+
     def as_page(self, ids: list[str]) -> FetchedPage:
         """The records as a page of their own, for a refresh by id."""
         page = DecodedPage(self.items, self.raw, None, None, None, self.long_numbers, listed=ids, failed=self.failed)
@@ -81,7 +86,8 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller) -> Details:
                 repeatable=True,
             )
         except UpstreamError as error:
-            if error.level != ErrorLevel.L2 and error.code not in _GARBLED:
+            error.in_detail = True
+            if (error.level != ErrorLevel.L2 and error.code not in _GARBLED) or found.hopeless:
                 raise
             if len(batch) == 1:
                 found.failed[batch[0]] = str(error)

@@ -12,7 +12,7 @@ from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, de
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
-from ingest_core.model.codes import ErrorLevel
+from ingest_core.model.codes import ErrorLevel, PaginationType
 from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,9 @@ class Fetcher:
         except PageBroken as error:
             message = _untold(error, decode, response)
             raise UpstreamError(error.level, error.code, message, moved=True, status=response.status) from error
-        return FetchedPage(replace(page, next_token=response.clean_place(page.next_token)), response, waited)
+        if self.spec.pagination and self.spec.pagination.type == PaginationType.URL:
+            page = replace(page, next_token=response.clean_place(page.next_token))
+        return FetchedPage(page, response, waited)
 
     def _wait_for_turn(self, rate: RateSpec) -> timedelta:
         wait = self.gate.acquire(self.rate_key, rate)

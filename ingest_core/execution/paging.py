@@ -9,6 +9,9 @@ from ingest_core.model.codes import PagePosition, PaginationType
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 
+MAX_REWINDS = 50
+"""A total that goes up and down is no reason to go round for ever: completeness is checked at the end anyway."""
+
 COUNTED = (PaginationType.OFFSET, PaginationType.PAGE)
 """Paging by a number of ours."""
 
@@ -47,6 +50,7 @@ class Place:
     page_no: int
     distinct: int
     total_before: int | None = None
+    rewinds: int = 0
 
 
 def first_token(pagination: PaginationSpec) -> str | None:
@@ -116,7 +120,7 @@ def _rewind(pagination: PaginationSpec, page: DecodedPage, place: Place) -> str 
     if pagination.type not in COUNTED or page.total is None or place.total_before is None:
         return None
     left = place.total_before - page.total
-    if left <= 0:
+    if left <= 0 or place.rewinds >= MAX_REWINDS:
         return None
     if pagination.type == PaginationType.OFFSET:
         return str(max(0, int(place.token or 0) - left))

@@ -95,6 +95,7 @@ class Request:
     headers: dict[str, str]
     body: dict[str, Any] | None = None
     next_url: str | None = None
+    contact: str | None = field(default=None, repr=False)
 
     @property
     def method(self) -> str:

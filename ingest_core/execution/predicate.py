@@ -12,11 +12,12 @@ from ingest_core.registry.values import text_of
 def holds(predicate: PredicateSpec, document: Any) -> bool:
     """Whether the path is there, equals the value, or matches the pattern."""
     value = compile_path(predicate.path)(document)
+    values = value if isinstance(value, list) else [value]
     if predicate.equals is not None:
-        return bool(value == predicate.equals)
+        return predicate.equals in values
     if predicate.matches is not None:
-        text = text_of(value)
-        return text is not None and re.search(predicate.matches, text) is not None
+        pattern = re.compile(predicate.matches)
+        return any(pattern.search(text) for one in values if (text := text_of(one)) is not None)
     return value not in (None, "", [], {})
 
 

@@ -1,7 +1,7 @@
 """Writing the requests for a page and for its records' details."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -44,8 +44,6 @@ def _exact(config: WindowSpec, unit: timedelta) -> bool:
 
 def render_request(spec: SpecSnapshot, window: Window, token: str | None, caller: Caller) -> Request:
     """The request for the page at `token`."""
-    if spec.paging.type == PaginationType.URL and token is not None:
-        return _assemble(spec, spec.http, [], Rendered(), {"contact": caller.contact}, caller, next_url=token)
     rendered = render_query(spec, window)
     counted = spec.paging.type in (PaginationType.OFFSET, PaginationType.PAGE)
     values = {
@@ -56,7 +54,10 @@ def render_request(spec: SpecSnapshot, window: Window, token: str | None, caller
         "query": rendered.text,
         "contact": caller.contact,
     }
-    return _assemble(spec, spec.http, spec.params, rendered, values, caller)
+    request = _assemble(spec, spec.http, spec.params, rendered, values, caller)
+    if spec.paging.type == PaginationType.URL and token is not None:
+        return replace(request, query=[], next_url=token)
+    return request
 
 
 def render_query(spec: SpecSnapshot, window: Window) -> Rendered:
@@ -71,7 +72,8 @@ def render_detail(spec: SpecSnapshot, ids: list[str], caller: Caller) -> Request
     """The request for whole records."""
     assert spec.detail is not None
     values = {"ids": ids, "contact": caller.contact, "page_size": len(ids)}
-    return _assemble(spec, spec.detail.http, spec.detail.params, Rendered(), values, caller)
+    request = _assemble(spec, spec.detail.http, spec.detail.params, Rendered(), values, caller)
+    return replace(request, auth=spec.detail.auth or spec.auth)
 
 
 def _assemble(
@@ -81,11 +83,9 @@ def _assemble(
     rendered: Rendered,
     values: Mapping[str, Any],
     caller: Caller,
-    next_url: str | None = None,
 ) -> Request:
     placed: dict[ParamLocation, list[tuple[str, Any]]] = {location: [] for location in ParamLocation}
-    if next_url is None:
-        placed[ParamLocation.QUERY] += _templates(http.query, values)
+    placed[ParamLocation.QUERY] += _templates(http.query, values)
     located = {param.name: param.location for param in params}
     in_body = body_names(http.body)
     for name, text in rendered.params.items():
@@ -110,7 +110,7 @@ def _assemble(
         query=[(name, _text(value)) for name, value in placed[ParamLocation.QUERY]],
         headers=headers,
         body=_body(http, placed[ParamLocation.BODY], {**values, **rendered.params}),
-        next_url=next_url,
+        contact=caller.contact,
     )
 
 

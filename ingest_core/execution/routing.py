@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ import orjson
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.predicate import holds
-from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.canonical import canonical_json, hash_of, hash_text
 from ingest_core.model.codes import IdNormalizer, QuarantineReason, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.record import Record, Rejected
@@ -28,11 +28,18 @@ MAX_PAYLOAD_CHARS = 8 * 1024 * 1024
 FRAGMENT_BYTES = 1024
 FUTURE_TOLERANCE = timedelta(days=1)
 ID_HASH_BYTES = 8
+DRIFT_SHARE = 0.2
+DRIFT_RECORDS = 10
 
 _NORMALIZE: dict[IdNormalizer, Callable[[str], str]] = {
     IdNormalizer.NONE: str.strip,
     IdNormalizer.DOI: lambda text: text.strip().lower(),
 }
+
+
+def too_many_unusable(unusable: int, received: int) -> bool:
+    """Whether it is not single records that are odd: the provider's answers have changed."""
+    return unusable >= DRIFT_RECORDS and unusable > DRIFT_SHARE * received
 
 
 class _Unusable(Exception):
@@ -91,13 +98,15 @@ class Router:
             # A hit without an id is a hit all the same: it counts as one of its page.
             names = (one or f"nameless {asked_at} {at}" for at, one in enumerate(page.listed))
             hashes = bytearray(b"".join(map(short_hash, names)))
-        kept = [one for one in records if owns is None or owns.start <= one.updated_at < owns.end]
+        kept = [
+            one for one in records if owns is None or "flags" in one.fields or owns.start <= one.updated_at < owns.end
+        ]
         return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept))
 
     def listed_ids(self, page: DecodedPage, id_path: Expression) -> list[str]:
         """The ids a search page lists, in normal form; a hit without one has none, and stays to be counted."""
         get = compile_raw(id_path)
-        return [self._normalize(text_of(get(item)) or "") for item in page.items]
+        return [_storable(self._normalize(text_of(get(item)) or "")) or "" for item in page.items]
 
     def _missing(self, page: DecodedPage, records: list[Record], rejected: list[Rejected]) -> list[Rejected]:
         """Ids that were listed and of which no record came."""
@@ -111,8 +120,8 @@ class Router:
                 failure = page.failed.get(provider_id)
                 reason = QuarantineReason.DETAIL_FAILED if failure else QuarantineReason.DETAIL_MISSING
                 fragment = canonical_json({"id": provider_id, **({"error": failure} if failure else {})})
-                named = _storable(provider_id[:MAX_ID_CHARS])
-                entries.append(_reject(_Unusable(reason, self._items_path, named), fragment))
+                unusable = _Unusable(reason, self._items_path, provider_id[:MAX_ID_CHARS])
+                entries.append(replace(_reject(unusable, fragment), fragment_hash=hash_of(provider_id)))
         return entries
 
     def _record(self, item: Any, raw: str, asked_at: datetime, *, long_numbers: bool) -> Record:
@@ -131,7 +140,15 @@ class Router:
 
     def common_record(self, item: Any) -> dict[str, Any]:
         """The fields every source has under the same names; what a record does not say is left out."""
-        return {name: value for name, get in self._mapping if (value := get(item)) is not None}
+        fields = {}
+        for name, get in self._mapping:
+            try:
+                value = get(item)
+            except Exception as error:
+                raise _Unusable(QuarantineReason.RECORD_ERROR, f"mapping.{name}") from error
+            if value is not None:
+                fields[name] = value
+        return fields
 
     def _payload(self, item: dict[str, Any], raw: str, provider_id: str, *, long_numbers: bool) -> tuple[str, str]:
         """The record as the store keeps it: JSON as received, XML as received within JSON."""

@@ -25,7 +25,7 @@ from ingest_core.execution.outcomes import (
 from ingest_core.execution.paging import Step, before_hash, first_token, next_step, offset_of, resume_point
 from ingest_core.execution.ports import Batch, Request, Run, RunLedger, TaskQueue, Upstream
 from ingest_core.execution.request import Caller, render_request
-from ingest_core.execution.routing import ID_HASH_BYTES, Router
+from ingest_core.execution.routing import ID_HASH_BYTES, Router, too_many_unusable
 from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, place_of, raise_restart
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
@@ -37,8 +37,6 @@ from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 
 log = logging.getLogger(__name__)
 
-DRIFT_SHARE = 0.2
-DRIFT_RECORDS = 10
 STOP_POLL_SECONDS = 0.2
 
 
@@ -110,8 +108,13 @@ class TaskRunner:
         checkpoint = resume_point(task.spec.paging, task.checkpoint, self._clock.now())
         hashes = self._ledger.seen_ids(task) if checkpoint.started else b""
         seen = {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
-        fetcher = Fetcher(task.spec, rate, self._gate, self._upstream)
+        fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, sleep=self._nap)
         return Walk(run, fetcher, Router(task.spec), checkpoint, seen)
+
+    def _nap(self, seconds: float) -> None:
+        """Wait for a turn, but not longer than somebody wants this worker to live."""
+        if self._stop.wait(seconds):
+            raise _Stopped
 
     def _attempt(self, walk: Walk) -> Ending:
         """Walk the pages; every way out is an outcome."""
@@ -192,7 +195,7 @@ class TaskRunner:
         owns = None if task.spec.time.supports_updated_since else task.window
         routed = walk.router.route(fetched.page, batch.asked_at, owns)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
-        if len(rejected) >= DRIFT_RECORDS and len(rejected) > DRIFT_SHARE * fetched.page.count:
+        if too_many_unusable(len(rejected), fetched.page.count):
             message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ingest_core.execution.fetch import FetchedPage, Fetcher
-from ingest_core.execution.paging import Place
+from ingest_core.execution.paging import COUNTED, Place
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
@@ -48,12 +48,13 @@ class Walk:
 
 def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
     """A place that is gone, or that may have moved on without us, is asked for anew from the slice's start."""
-    if batch.page_no == 1:
+    paging = walk.task.spec.paging
+    if batch.page_no == 1 or (paging.position == PagePosition.CLIENT and (paging.type in COUNTED or error.in_detail)):
         return
     again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
     if again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1):
         raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
-    if error.moved and walk.task.spec.paging.position == PagePosition.SERVER:
+    if (error.moved or error.in_detail) and paging.position == PagePosition.SERVER:
         raise SliceRestart(
             "POSITION_LOST", f"page {batch.page_no}: the provider's position is lost: {error}"
         ) from error
@@ -61,7 +62,7 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
 
 def place_of(walk: Walk, batch: Batch, token: str | None) -> Place:
     """Where a page was in the walk."""
-    return Place(token, batch.page_no, len(walk.seen), walk.checkpoint.total)
+    return Place(token, batch.page_no, len(walk.seen), walk.checkpoint.total, walk.checkpoint.rewinds)
 
 
 def complete_or_restart(walk: Walk, fetched: FetchedPage) -> list[Rejected]:

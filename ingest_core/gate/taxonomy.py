@@ -25,6 +25,7 @@ class UpstreamError(Exception):
     status: int | None = None
     retry_after: timedelta | None = None
     unreachable: bool = False
+    in_detail: bool = False
 
     def __str__(self) -> str:
         return self.message

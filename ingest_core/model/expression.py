@@ -148,7 +148,9 @@ def normalize(node: Node) -> Node:
     if isinstance(node, Junction):
         return _join(node.op, [normalize(child) for child in node.children])
     if isinstance(node, In):
-        return In(node.field, tuple(sorted(set(node.values))), node.column)
+        values = tuple(sorted(set(node.values)))
+        one_value = Term(node.field, values[0], TermMatch.EXACT, node.column) if len(values) == 1 else None
+        return one_value or In(node.field, values, node.column)
     if isinstance(node, Range):
         return Range(node.field, _moment(node.start), _moment(node.end), node.bounds, node.column)
     return node
@@ -185,17 +187,6 @@ def _moment(value: datetime | str | None) -> datetime | str | None:
 
 def _end(value: datetime | str | None) -> str | None:
     return format_instant(floor_to(value, MILLISECOND)) if isinstance(value, datetime) else value
-
-
-def leaves(node: Node) -> Iterator[Leaf]:
-    """Every leaf, in order."""
-    if isinstance(node, Not):
-        yield from leaves(node.child)
-    elif isinstance(node, Junction):
-        for child in node.children:
-            yield from leaves(child)
-    else:
-        yield node
 
 
 def from_json(value: Json) -> Node:

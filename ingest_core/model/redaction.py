@@ -3,7 +3,7 @@
 import re
 
 _PERSONAL = re.compile(
-    r"[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}"  # e-mail
+    r"[A-Za-z0-9._%+-]+(?:@|%40)[A-Za-z0-9.-]+\.[A-Za-z]{2,}"  # e-mail
     r"|(?<![\d.])\d{17}[\dXx](?!\d)"  # identity number
     r"|(?<!\d)\+?\d{1,3}[ -]\(?\d{2,4}\)?[ -]\d{3,4}[ -]?\d{3,4}(?!\d)"  # phone
 )

@@ -200,7 +200,7 @@ class PredicateSpec(Frozen):
     equals: Any = None
     matches: str | None = None
     message: str | None = None
-    level: ErrorLevel = ErrorLevel.L2
+    level: ErrorLevel | None = None
 
 
 class ResponseSpec(Frozen):
@@ -226,6 +226,7 @@ class DetailSpec(Frozen):
     params: list[ParamSpec]
     response: ResponseSpec
     id_batch_size: int
+    auth: AuthSpec | None = None
 
 
 class SpecSnapshot(Frozen):

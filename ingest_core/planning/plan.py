@@ -1,6 +1,6 @@
 """The planner's use case: from a trigger to a stored plan, step by step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -48,6 +48,7 @@ class PlanReport:
     operation: str
     created: bool
     warnings: list[str]
+    notes: list[str] = field(default_factory=list)
     dry_run: bool = False
 
     def json(self) -> dict[str, Any]:
@@ -66,6 +67,7 @@ class PlanReport:
             "tasks_existing": 0 if self.created else plan.tasks,
             "expected_requests": plan.slices,
             "warnings": self.warnings,
+            "notes": self.notes,
             "dry_run": self.dry_run,
         }
 
@@ -84,7 +86,7 @@ class Planner:
     def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
         """All steps in order."""
         instance_id = self.record_trigger(request, trigger)
-        compiled = self.compile(request, instance_id)
+        compiled = self.compile(request, instance_id, now)
         return self.derive(request, trigger, instance_id, compiled, now)
 
     def record_trigger(self, request: PlanRequest, trigger: Trigger) -> int:
@@ -92,7 +94,7 @@ class Planner:
         rows = self._registry.rows(request.source)
         return self._plans.record_trigger(trigger, request, _partition(request, rows))
 
-    def compile(self, request: PlanRequest, instance_id: int | None = None) -> Compiled:
+    def compile(self, request: PlanRequest, instance_id: int | None = None, now: datetime | None = None) -> Compiled:
         """The snapshot the plan will run on, and how it came about; a failure is noted on the trigger."""
         rows = self._registry.rows(request.source)
         partition = _partition(request, rows)
@@ -105,7 +107,7 @@ class Planner:
                 read_overrides(request.overrides),
                 self._signing_hooks,
             )
-            return compile_source(rows, asked, self._clock.now())
+            return compile_source(rows, asked, now or self._clock.now())
         except PatraError as error:
             self._note(instance_id, error)
             raise
@@ -123,14 +125,15 @@ class Planner:
 
     def dry_run(self, request: PlanRequest, now: datetime | None = None) -> PlanReport:
         """The report a plan would give."""
-        compiled = self.compile(request)
+        compiled = self.compile(request, now=now)
         spec = compiled.spec
         proposal = self.propose(request, spec, now)
         decision, count = proposal.decision, len(proposal.slices)
         end = max(decision.start, decision.end)
         plan = StoredPlan(0, "", PlanStatus.DRAFT, decision.start, end, count, count, {"reason": proposal.reason})
         warnings = [*compiled.warnings, *decision.warnings]
-        return PlanReport(plan, spec.operation_code, created=True, warnings=warnings, dry_run=True)
+        notes = compiled.degradations
+        return PlanReport(plan, spec.operation_code, created=True, warnings=warnings, notes=notes, dry_run=True)
 
     def derive(
         self,
@@ -148,14 +151,17 @@ class Planner:
         def work(transaction: PlanTransaction) -> PlanReport:
             stored = transaction.find_plan(plan_key)
             if stored:
-                return PlanReport(stored, spec.operation_code, created=False, warnings=stored.remarks["warnings"])
+                remarks = stored.remarks
+                notes = remarks.get("degradations", [])
+                return PlanReport(stored, spec.operation_code, created=False, warnings=remarks["warnings"], notes=notes)
             proposal = self._propose(transaction, request, spec, now or self._clock.now())
             warnings = [*compiled.warnings, *proposal.decision.warnings]
             head = _head(plan_key, instance_id, namespace, compiled, proposal, warnings)
             drafts = (draft_slice(window, spec, namespace, _identity(trigger)) for window in proposal.slices)
             anchor = proposal.first and bool(proposal.slices)
             plan = transaction.insert_plan(head, anchor=anchor, drafts=drafts)
-            return PlanReport(plan, spec.operation_code, created=True, warnings=warnings)
+            notes = compiled.degradations
+            return PlanReport(plan, spec.operation_code, created=True, warnings=warnings, notes=notes)
 
         try:
             return self._plans.transact(work)
@@ -175,8 +181,8 @@ class Planner:
         ground = transaction.ground(namespace, reach)
         needs = needs_reading(reach, ground, spec.time, now)
         slices = list(slice_time(needs, timedelta(seconds=spec.time.step_seconds)))
-        if slices and not spec.time.supports_updated_since:
-            slices = [Window(slices[0].start, slices[-1].end)]  # every slice would read everything
+        if slices and not spec.time.supports_updated_since:  # every slice would read everything: one, when none is live
+            slices = [] if ground.live else [Window(slices[0].start, slices[-1].end)]
         settled = None
         if cursor and reach.start <= cursor.unsettled_from:
             settled = settled_until(cursor.unsettled_from, ground.coverage, spec.time)

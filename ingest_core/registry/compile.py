@@ -67,7 +67,15 @@ def endpoint_for(rows: Rows, source: str, endpoint: str | None, operation: Opera
         return str(names[0])
     if endpoint in names:
         return str(endpoint)
-    known = ", ".join(sorted(names)) or "none"
+    if not names:
+        served = sorted({one for row in rows["reg_prov_endpoint_def"] for one in row["operations"]})
+        raise BadInput(
+            "ENDPOINT_UNKNOWN",
+            f"no endpoint serves {operation}",
+            where=f"source {source!r}",
+            remedy=f"it serves {', '.join(served) or 'nothing'}; UPDATE refreshes known records by id",
+        )
+    known = ", ".join(sorted(names))
     asked = "no endpoint named" if endpoint is None else f"no endpoint {endpoint!r}"
     raise BadInput(
         "ENDPOINT_UNKNOWN",
@@ -197,7 +205,6 @@ class _Compiler:
         if definition is None or name is None:
             return None
         if name != self._request.endpoint:
-            auth_part(self._blocks["credential"], definition, self._request.signing_hooks, self._found)
             check_response(definition, {}, self._blocks["pagination"], self._request.operation, self._found)
         batching = self._merged("batching", name)
         http = http_part(self._merged("http", name), definition, self._found)
@@ -205,12 +212,15 @@ class _Compiler:
             return None
         params = self._params(name, definition, None)
         check_ids_sent(params, definition, self._found)
+        auth = auth_part(self._merged("credential", name), definition, self._request.signing_hooks, self._found)
+        check_endpoint_auth(definition, auth, self._found)
         return DetailSpec(
             endpoint_name=name,
             http=http,
             params=params,
             response=response_part(definition),
             id_batch_size=batch_size(batching, self._found),
+            auth=auth,
         )
 
     def _expression(self) -> Node:
@@ -222,7 +232,7 @@ class _Compiler:
         node: Node = EVERYTHING
         standing = self._definition.get("query_text")
         for text, where in ((standing, "endpoints.query"), (self._request.query, "--query")):
-            if text:
+            if text is not None:
                 try:
                     node = both(node, _checked_query(text, where, fields, capabilities))
                 except BadInput as error:

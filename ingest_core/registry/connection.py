@@ -62,6 +62,10 @@ def _masked(url: str | None) -> str | None:
     return _USER_INFO.sub("//***@", url).partition("?")[0] if url else url
 
 
+def _is_plain_https(url: str | None) -> bool:
+    return bool(url) and str(url).startswith("https://") and "@" not in str(url) and "?" not in str(url)
+
+
 def _check_templates(block: Merged, rules: BlockRules, found: Findings) -> None:
     for key, column in (("headers", "headers"), ("query", "query_params")):
         for name, template in block[column].items():
@@ -119,7 +123,7 @@ def auth_part(block: Merged, definition: Row, hooks: frozenset[str] | None, foun
     )  # fmt: skip
     token_url = block["token_url"]
     rules.need(
-        kind != AuthType.OAUTH2 or (token_url or "").startswith("https://"), "TOKEN_URL_MISSING", "token_url",
+        kind != AuthType.OAUTH2 or _is_plain_https(token_url), "TOKEN_URL_MISSING", "token_url",
         _masked(token_url), "OAUTH2 needs an https token_url to get and refresh tokens at", "add credential.token_url",
     )  # fmt: skip
     return AuthSpec(

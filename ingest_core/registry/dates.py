@@ -10,6 +10,7 @@ _EPOCH_MS_FROM = 10_000_000_000
 """Numbers from here on are milliseconds: as seconds they would be past the year 2286."""
 
 _HIGHEST_YEAR = 9999
+_EPOCH_DIGITS = (10, 13)
 _MOST_DIGITS = 9
 _DAY_CHARS = len("2020-01-05")
 _AFTER_DAY = ("", "T", " ")
@@ -129,12 +130,24 @@ def _month(value: Any) -> int | None:
 
 def parse_source_time(value: Any, time_zone: str = "UTC") -> datetime | None:
     """The instant a provider means, in its zone where it names none; a bare date is its beginning; None if no time."""
+    value = _alone(value)
     if isinstance(value, str) and (moment := _iso(value.strip())):
         return _in_utc(moment, time_zone)
     if (moment := _from_number(value)) is not None:
         return moment
     parts = date_parts(value)
     return _in_utc(datetime(parts[0], parts[1] or 1, parts[2] or 1), time_zone) if parts else None  # noqa: DTZ001
+
+
+def _alone(value: Any) -> Any:
+    """The value itself: of an XML element its text, of a list the one text in it, of many digits the number."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str | dict):
+        return _alone(value[0])
+    if isinstance(value, dict) and "#text" in value and not any(str(name).lower() == "year" for name in value):
+        return _alone(value["#text"])
+    if isinstance(value, str) and len(value.strip()) in _EPOCH_DIGITS and value.strip().isdecimal():
+        return int(value)
+    return value
 
 
 def _iso(text: str) -> datetime | None:

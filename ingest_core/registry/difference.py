@@ -8,7 +8,7 @@ from ingest_core.registry.rows import Row, scope_text
 Change = dict[str, Any]
 
 _NAMES = ("field_code", "op_code", "match_code", "param_name")
-_SCOPE = ("provenance_code", "endpoint_name", "operation_code", "effective_from", "effective_to")
+_SCOPE = ("provenance_code", "endpoint_name", "operation_code", "effective_from")
 
 
 def describe_changes(changes: Iterable[Change]) -> Iterator[str]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from ingest_core.model.codes import AuthType, BackoffPolicy, PagePosition, WindowMode
 from ingest_core.model.errors import BadInput
 from ingest_core.registry.columns import LISTS, SETTINGS
@@ -81,7 +83,6 @@ class Merged:
     block: str
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
-    said: bool = False
 
     def __getitem__(self, column: str) -> Any:
         return self.values.get(column)
@@ -105,7 +106,6 @@ def merge_block(
 def merge_layers(block: str, layers: Iterable[tuple[str, Mapping[str, Any]]]) -> Merged:
     """Later layers say more; headers and parameters are merged name by name."""
     values, origins = dict(PLATFORM[block]), dict.fromkeys(PLATFORM[block], PLATFORM_DEFAULT)
-    said = False
     for origin, layer in layers:
         for column in (column for column, _ in SETTINGS[block].keys.values()):
             value = layer.get(column)
@@ -114,8 +114,7 @@ def merge_layers(block: str, layers: Iterable[tuple[str, Mapping[str, Any]]]) ->
             both_maps = isinstance(value, dict) and isinstance(values.get(column), dict)
             values[column] = {**values[column], **value} if both_maps else value
             origins[column] = origin
-            said = True
-    return Merged(block, values, origins, said)
+    return Merged(block, values, origins)
 
 
 def _layers(
@@ -173,7 +172,11 @@ def read_overrides(given: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 def _parse(block: str, key: str, text: str) -> Any:
     try:
         return getattr(SETTINGS[block].model.model_validate({key: text}), key)
-    except ValueError as error:
+    except ValidationError as error:
+        expected = error.errors(include_url=False)[0]["msg"]
         raise BadInput(
-            "OVERRIDE_INVALID", f"{text!r} does not fit", where=f"{block}.{key}", remedy="see docs/sources.md"
+            "OVERRIDE_INVALID",
+            f"{text!r} does not fit: {expected}",
+            where=f"{block}.{key}",
+            remedy="give another value",
         ) from error

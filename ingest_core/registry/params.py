@@ -1,5 +1,6 @@
 """Request parameters: which value goes where, and whether every value that must be sent is."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ TABLE = "reg_prov_api_param_map"
 
 ENDPOINTS = "reg_prov_endpoint_def"
 
-SECRET_NAMES = frozenset({"authorization", "api_key", "apikey", "x_api_key", "token", "access_token", "cookie"})
+_SECRET_NAME = re.compile(r"api_?key|(^|_)token$|secret|passw|authorization|cookie|signature", re.IGNORECASE)
 """Names only a credential has."""
 
 KNOWN_VALUES = {
@@ -114,7 +115,7 @@ def _texts(value: Any, key: str) -> Iterator[tuple[str, str]]:
 
 def refuse_secret(name: str, table: str, key: str, found: Findings) -> bool:
     """Whether something of that name must be a credential, which then must not stand here."""
-    secret = name.lower().replace("-", "_") in SECRET_NAMES
+    secret = _SECRET_NAME.search(name.replace("-", "_")) is not None
     found.need(
         not secret, "SECRET_IN_HTTP", table, key, "***", f"{name!r} carries a credential",
         "name it by reference in the `credential` block",

@@ -88,6 +88,8 @@ def _refuse_repeated_keys(node: yaml.Node, name: str, visited: set[int], depth: 
             children.append(value)
     elif isinstance(node, yaml.SequenceNode):
         children = node.value
+    elif "\x00" in node.value:
+        raise _not_yaml(ValueError("it holds a NUL, which no database keeps"), _place(name, node))
     for child in children:
         _refuse_repeated_keys(child, name, visited, depth + 1)
 

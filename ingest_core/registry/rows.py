@@ -1,4 +1,4 @@
-"""A source file as the rows of the `reg_*` tables, and back."""
+"""A source file as the rows of the `reg_*` tables."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -7,7 +7,7 @@ specific first.
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ingest_core.model.codes import (
     AuthLocation,
@@ -38,7 +38,11 @@ MAX_REDIRECTS = 3
 
 Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Reference = Annotated[str, Field(pattern=r"^(env|prefect):[A-Za-z0-9_.-]+$")]
-Span = Annotated[timedelta, Field(ge=timedelta(0))]
+Span = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20_000))]
+Delay = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20))]
+Count = Annotated[int, Field(ge=1, le=2_147_483_647)]
+Name = Annotated[str, Field(min_length=1, max_length=64)]
+Title = Annotated[str, Field(min_length=1, max_length=200)]
 Expression = str | dict[str, Any]
 
 
@@ -97,11 +101,11 @@ class Credential(ScopedBlock):
     ref: Reference | None = Field(default=None, description="The key, token, password or client secret.")
     username_ref: Reference | None = Field(default=None, description="The user of BASIC, the client id of OAUTH2.")
     location: AuthLocation | None = None
-    name: str | None = Field(default=None, description="The header or parameter an API_KEY goes in.")
+    name: Title | None = Field(default=None, description="The header or parameter an API_KEY goes in.")
     optional: bool | None = Field(default=None, description="Without the secret, ask anonymously.")
     token_url: str | None = None
     scope_text: str | None = Field(default=None, alias="oauth_scope")
-    signing_hook: str | None = Field(default=None, description="Entry point of group patra.signing_hooks.")
+    signing_hook: Title | None = Field(default=None, description="Entry point of group patra.signing_hooks.")
 
 
 class Pagination(ScopedBlock):
@@ -109,10 +113,10 @@ class Pagination(ScopedBlock):
 
     type: PaginationType | None = None
     position: PagePosition | None = None
-    page_size: PositiveInt | None = Field(default=None, description="Default: 70 % of max_page_size.")
-    max_page_size: PositiveInt | None = Field(default=None, description="The provider's cap.")
-    max_page: PositiveInt | None = None
-    max_records: PositiveInt | None = Field(default=None, description="Records the provider gives per query at most.")
+    page_size: Count | None = Field(default=None, description="Default: 70 % of max_page_size.")
+    max_page_size: Count | None = Field(default=None, description="The provider's cap.")
+    max_page: Count | None = None
+    max_records: Count | None = Field(default=None, description="Records the provider gives per query at most.")
     initial_token: str | None = None
     next_token: str | None = None
     next_url: str | None = None
@@ -140,8 +144,8 @@ class WindowBlock(ScopedBlock):
     baseline: datetime | None = None
     align_to: TimeUnit | None = None
     unit: TimeUnit | None = None
-    format: str | None = None
-    time_zone: str | None = Field(default=None, description="The zone the filter's dates are in.")
+    format: Name | None = None
+    time_zone: Name | None = Field(default=None, description="The zone the filter's dates are in.")
     upper_inclusive: bool | None = None
     stored_precision: TimeUnit | None = None
     supports_updated_since: bool | None = Field(default=None, description="Whether the provider filters by this time.")
@@ -153,8 +157,8 @@ class Retry(ScopedBlock):
 
     policy: BackoffPolicy | None = None
     max_attempts: Annotated[int, Field(ge=1, le=20)] | None = None
-    initial: Span | None = None
-    max: Span | None = None
+    initial: Delay | None = None
+    max: Delay | None = None
     multiplier: Annotated[float, Field(ge=1, le=10)] | None = None
     jitter: Annotated[float, Field(ge=0, le=1)] | None = None
     statuses: list[Annotated[int, Field(ge=400, le=599)]] | None = None
@@ -170,19 +174,19 @@ class RateLimit(ScopedBlock):
     provider_cap: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="What the provider allows; the rates above must not exceed it."
     )
-    burst: PositiveInt | None = None
-    daily_quota: PositiveInt | None = None
-    limit_header: str | None = None
-    remaining_header: str | None = None
-    reset_header: str | None = None
+    burst: Count | None = None
+    daily_quota: Count | None = None
+    limit_header: Name | None = None
+    remaining_header: Name | None = None
+    reset_header: Name | None = None
     reset_kind: ResetKind | None = None
 
 
 class Batching(ScopedBlock):
     """How many ids fit into one detail request."""
 
-    id_batch_size: PositiveInt | None = None
-    max_ids: PositiveInt | None = Field(default=None, description="The provider's cap.")
+    id_batch_size: Count | None = None
+    max_ids: Count | None = Field(default=None, description="The provider's cap.")
 
 
 class Defaults(Block):
@@ -209,7 +213,7 @@ class Source(Block):
     """Who the provider is."""
 
     code: Code
-    name: str
+    name: Title
     description: str = ""
     docs_url: str | None = None
     id_normalizer: IdNormalizer = IdNormalizer.NONE
@@ -269,9 +273,9 @@ class Endpoint(Block):
 class Param(ScopedBlock):
     """Where a value the system knows goes in a request."""
 
-    name: str
+    name: Name
     location: ParamLocation = ParamLocation.QUERY
-    value: str
+    value: Name
     default: str | None = None
     functions: Annotated[list[str], BeforeValidator(_as_list)] | None = Field(default=None, alias="as")
     required: bool = False
@@ -292,9 +296,9 @@ class Capability(ScopedBlock):
     ops: list[ExprOp]
     matches: list[TermMatch] | None = None
     negatable: bool | None = None
-    max_length: PositiveInt | None = None
+    max_length: Count | None = None
     pattern: str | None = None
-    max_values: PositiveInt | None = None
+    max_values: Count | None = None
 
 
 class RenderRule(ScopedBlock):
@@ -303,13 +307,21 @@ class RenderRule(ScopedBlock):
     field: Code | None = None
     op: ExprOp
     match: TermMatch | None = None
-    param: str | None = None
+    param: Name | None = None
     template: str | None = None
     params: dict[str, str] | None = None
-    separator: str | None = Field(default=None, description="Between several values; a comma if not said.")
-    joiner: str | None = Field(default=None, description="Between rules for one parameter; a comma if not said.")
-    open_start: str | None = Field(default=None, description="How a range without a lower end writes it.")
-    open_end: str | None = Field(default=None, description="How a range without an upper end writes it.")
+    separator: Annotated[str, Field(max_length=32)] | None = Field(
+        default=None, description="Between several values; a comma if not said."
+    )
+    joiner: Annotated[str, Field(max_length=32)] | None = Field(
+        default=None, description="Between rules for one parameter; a comma if not said."
+    )
+    open_start: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="How a range without a lower end writes it."
+    )
+    open_end: Annotated[str, Field(max_length=64)] | None = Field(
+        default=None, description="How a range without an upper end writes it."
+    )
 
 
 class SourceFile(Block):

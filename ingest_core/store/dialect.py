@@ -77,12 +77,14 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
     """An engine whose sessions are UTC, READ COMMITTED and strict."""
     try:
         if url.get_backend_name() == "sqlite":
-            engine = sa.create_engine(url, connect_args={"timeout": 30, "check_same_thread": False}, **_JSON)
+            connect_args = {"timeout": 30, "check_same_thread": False}
+            engine = sa.create_engine(url, connect_args=connect_args, hide_parameters=True, **_JSON)
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
         engine = sa.create_engine(
             url,
+            hide_parameters=True,
             isolation_level="READ COMMITTED",
             pool_size=pool_size,
             pool_pre_ping=True,

@@ -71,4 +71,4 @@ class SqlRateGate:
         if not rows["reg_provenance"]:
             return planned
         merged = merge_block(rows, "rate_limit", partition.endpoint_name, partition.operation_code.value, now)
-        return rate_part(merged) if merged.said else planned
+        return rate_part(merged)

@@ -1,7 +1,9 @@
 """One request, one whole answer, by httpx."""
 
 import json
+import logging
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,6 +39,10 @@ _NEVER_SENT = (
 )
 
 
+for _teller in ("httpx", "httpcore"):  # they log whole URLs, and with them keys and addresses
+    logging.getLogger(_teller).setLevel(logging.WARNING)
+
+
 class HttpUpstream:
     """An Upstream; `base_url_for` names another host for a source, which may then be plain http."""
 
@@ -51,6 +57,7 @@ class HttpUpstream:
         self._user_agent = user_agent
         self._base_url_for = base_url_for
         self._transport = transport
+        self._lock = threading.Lock()
         self._clients: dict[tuple[str | None, bool, str | None], httpx.Client] = {}
         self._clock = clock
         self._authorizer = Authorizer(Secrets(secret_readers), self._fetch_token, clock)
@@ -98,10 +105,11 @@ class HttpUpstream:
     def _send(self, request: Request, grant: Grant) -> Response:
         sent = self._build(request, grant)
         started = self._clock()
-        answer, body = self._exchange(request, sent, grant.secrets)
+        untold = (*grant.secrets, *(forms_of(request.contact) if request.contact else ()))
+        answer, body = self._exchange(request, sent, untold)
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        url = masked(str(shown(answer.request.url).copy_with(query=None)), grant.secrets)
-        return Response(url, answer.status_code, headers, body, self._clock() - started, grant.secrets)
+        url = masked(str(shown(answer.request.url).copy_with(query=None)), untold)
+        return Response(url, answer.status_code, headers, body, self._clock() - started, untold)
 
     def _exchange(
         self, request: Request, sent: httpx.Request, secrets: tuple[str, ...]
@@ -133,16 +141,17 @@ class HttpUpstream:
     def _client(self, http: HttpSpec) -> httpx.Client:
         """The client of these connection settings; one pool for all that share them."""
         key = (http.proxy, http.verify_tls, http.ca_bundle)
-        if key not in self._clients:
-            self._clients[key] = httpx.Client(
-                headers={"User-Agent": self._user_agent},
-                follow_redirects=False,
-                proxy=http.proxy,
-                verify=_certificates(http),
-                transport=self._transport,
-                trust_env=True,
-            )
-        return self._clients[key]
+        with self._lock:
+            if key not in self._clients:
+                self._clients[key] = httpx.Client(
+                    headers={"User-Agent": self._user_agent},
+                    follow_redirects=False,
+                    proxy=http.proxy,
+                    verify=_certificates(http),
+                    transport=self._transport,
+                    trust_env=True,
+                )
+            return self._clients[key]
 
     def _fetch_token(self, request: Request, client_id: str, secret: str) -> dict[str, Any]:
         """Client credentials, as RFC 6749 has them; a failure never falls back to asking anonymously."""

@@ -1,12 +1,15 @@
 """One request to the sandbox's Crossref, and what is read from it."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import httpx
 
 from deployments.sandbox.instant import write_seconds
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 Work = dict[str, Any]
 
@@ -17,8 +20,7 @@ def ask(
     """Ask `/works`."""
     parameters = {name: str(value) for name, value in asked.items()}
     url = f"{sandbox.url()}/works"
-    # Without verify=False each call would load the certificates that plain http does not need.
-    return httpx.get(url, params=parameters, headers=headers, timeout=timeout_seconds, trust_env=False, verify=False)
+    return CLIENT.get(url, params=parameters, headers=headers, timeout=timeout_seconds)
 
 
 def get(sandbox: Sandbox, **asked: object) -> httpx.Response:
@@ -28,9 +30,7 @@ def get(sandbox: Sandbox, **asked: object) -> httpx.Response:
 
 def message(sandbox: Sandbox, **parameters: object) -> dict[str, Any]:
     """The `message` of a page that must be fine."""
-    response = get(sandbox, **parameters)
-    assert response.status_code == 200, response.text
-    found: dict[str, Any] = response.json()["message"]
+    found: dict[str, Any] = wire.page(get(sandbox, **parameters))["message"]
     return found
 
 
@@ -44,9 +44,7 @@ def dois(works: list[Work]) -> list[str]:
     return [work["DOI"].lower() for work in works]
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The DOIs that are really there."""
-    return {row["id"] for row in sandbox.truth(from_=from_, to=to)}
+true_ids = partial(wire.true_ids, "crossref")
 
 
 def indexed_at(work: Work) -> str:

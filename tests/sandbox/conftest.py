@@ -7,8 +7,16 @@ import pytest
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings
+from tests.sandbox.wire import CLIENT
 
 SMALL = Settings(works=240, days=2)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def wire() -> Iterator[None]:
+    """Hang up at the end."""
+    with CLIENT:
+        yield
 
 
 @pytest.fixture(scope="package")
@@ -26,6 +34,13 @@ def sandbox(shared_sandbox: Sandbox) -> Sandbox:
     shared_sandbox.expire_scrolls()
     shared_sandbox.clear_requests()
     return shared_sandbox
+
+
+@pytest.fixture(scope="session")
+def crowded_sandbox() -> Iterator[Sandbox]:
+    """More works than most providers let a query reach; for tests that change nothing."""
+    with running(Settings(works=10_500, days=2)) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deployments.sandbox.corpus import DAY_MS, Corpus, Version
+from deployments.sandbox.corpus import Corpus, Version
 from deployments.sandbox.crossref.catalogue import Catalogue
-from deployments.sandbox.crossref.template import load_templates
-from deployments.sandbox.instant import to_ms
+from deployments.sandbox.crossref.template import TEMPLATES
+from deployments.sandbox.instant import DAY_MS, to_ms
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import UNTIL, Settings
@@ -106,8 +106,8 @@ def test_every_doi_is_its_own() -> None:
 def test_the_recorded_works_are_unlike_and_small() -> None:
     packed = Path(__file__).parents[2] / "deployments" / "sandbox" / "crossref" / "works.jsonl.gz"
 
-    assert len(load_templates()) == 300
-    assert sum(not template.dated for template in load_templates()) == 12
+    assert len(TEMPLATES.templates) == 300
+    assert sum(not template.dated for template in TEMPLATES.templates) == 12
     assert packed.stat().st_size < 500_000
 
 
@@ -160,3 +160,12 @@ def test_a_corpus_ends_where_it_is_told() -> None:
     until = UNTIL + timedelta(days=3)
     with running(Settings(works=50, days=1, until=until)) as sandbox:
         assert len(true_ids(sandbox, "2026-01-13", "2026-01-14")) == 50
+
+
+def test_the_works_are_as_hostile_as_the_real_ones(sandbox: Sandbox) -> None:
+    works = message(sandbox, rows=1000)["items"]
+
+    assert any(work.get("issued", {}).get("date-parts") == [[None]] for work in works)
+    assert any(not work.get("title") for work in works)
+    assert any(len(work.get("author", ())) > 500 for work in works)
+    assert {"<", ">", ";", "(", ")"} <= {sign for work in works for sign in work["DOI"]}

@@ -16,6 +16,7 @@ from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import bind, running
 from deployments.sandbox.settings import ScrollMode, Settings
 from tests.sandbox.client import ask, get
+from tests.sandbox.wire import CLIENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,7 +58,7 @@ def test_settings_without_sense_are_refused(wrong: dict[str, int]) -> None:
 
 def test_a_sandbox_is_healthy_and_stops_when_its_block_ends() -> None:
     with running(Settings(works=1)) as sandbox:
-        assert httpx.get(f"{sandbox.base_url}/_sandbox/health", verify=False).json() == {"status": "ok"}
+        assert CLIENT.get(f"{sandbox.base_url}/_sandbox/health").json() == {"status": "ok"}
     with pytest.raises(httpx.ConnectError):
         get(sandbox)
     assert "sandbox" not in {thread.name for thread in threading.enumerate() if not thread.daemon}
@@ -88,7 +89,7 @@ def test_small_answers_do_not_wait_for_more() -> None:
 
 
 def test_an_unknown_provider_is_a_404(sandbox: Sandbox) -> None:
-    assert httpx.get(f"{sandbox.base_url}/nowhere/works", verify=False).status_code == 404
+    assert CLIENT.get(f"{sandbox.base_url}/nowhere/works").status_code == 404
     with pytest.raises(ValueError, match="source 'nowhere' is not simulated; one of crossref"):
         sandbox.truth("nowhere")
 

@@ -1,6 +1,5 @@
 """Every version of the corpus as a paper."""
 
-import zlib
 from dataclasses import dataclass
 
 from deployments.sandbox.arxiv.condition import UPDATED
@@ -8,14 +7,12 @@ from deployments.sandbox.arxiv.identity import read_id, write_id
 from deployments.sandbox.arxiv.template import (
     ID_MARK,
     PUBLISHED_MARK,
+    TEMPLATES,
     UPDATED_MARK,
     Template,
-    load_templates,
 )
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.instant import write_seconds
-
-SECOND_MS = 1000
+from deployments.sandbox.instant import SECOND_MS, round_down, write_seconds
 
 
 class Catalogue:
@@ -23,11 +20,6 @@ class Catalogue:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-
-    def template(self, work: int) -> Template:
-        """The entry this one repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
 
     def key(self, work: int) -> str:
         """The id, without a version."""
@@ -40,15 +32,15 @@ class Catalogue:
 
     def rank(self, work: int) -> int:
         """The place in a search by relevance: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:paper:{work}".encode())
+        return self._corpus.draw(f"paper:{work}")
 
     def paper(self, version: Version) -> "Listed":
         """The paper as a search sees it."""
-        return Listed(version, self.template(version.work), self._submitted_ms(version))
+        return Listed(version, TEMPLATES.of(version.work), self._submitted_ms(version))
 
     def entry(self, version: Version) -> str:
         """The entry as this version is served."""
-        template = self.template(version.work)
+        template = TEMPLATES.of(version.work)
         number = template.first_version + version.number - 1
         return (
             template.text.replace(ID_MARK, f"{self.key(version.work)}v{number}")
@@ -58,7 +50,7 @@ class Catalogue:
 
     def _submitted_ms(self, version: Version) -> int:
         """When the first version came: before all the corpus knows, if what it knows begins with a later one."""
-        template = self.template(version.work)
+        template = TEMPLATES.of(version.work)
         if template.first_version > 1:
             return template.published_ms
         first = version
@@ -86,4 +78,4 @@ class Listed:
     def date_ms(self, field: str) -> int:
         """The second a date field holds."""
         ms = self.version.at_ms if field == UPDATED else self.submitted_ms
-        return ms // SECOND_MS * SECOND_MS
+        return round_down(ms, SECOND_MS)

@@ -2,15 +2,18 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Protocol
 
+from deployments.sandbox import logic
 from deployments.sandbox.arxiv.failure import QueryError
 from deployments.sandbox.instant import to_ms
+from deployments.sandbox.logic import Span, Within
 
 UPDATED, SUBMITTED = "lastUpdatedDate", "submittedDate"
 DATES = (UPDATED, SUBMITTED)
 TEXTS = ("ti", "au", "abs", "co", "jr", "all")
+MINUTE_MS = 60_000
 MINUTE = re.compile(r"\d{12}", re.ASCII)
 
 
@@ -25,26 +28,6 @@ class Paper(Protocol):
 
     def date_ms(self, field: str) -> int:
         """The instant a date field holds."""
-
-
-class Condition(Protocol):
-    """What a paper must be to be found."""
-
-    def fits(self, paper: Paper) -> bool:
-        """True when the paper is found."""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A date within two minutes, both of which belong to it."""
-
-    field: str
-    from_ms: int
-    to_ms: int
-
-    def fits(self, paper: Paper) -> bool:
-        """True when the paper's date is within."""
-        return self.from_ms <= paper.date_ms(self.field) < self.to_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,42 +55,12 @@ class Category:
         return self.term in paper.categories()
 
 
-@dataclass(frozen=True, slots=True)
-class All:
-    """Every part holds."""
-
-    parts: tuple[Condition, ...]
-
-    def fits(self, paper: Paper) -> bool:
-        """True when each part fits."""
-        return all(part.fits(paper) for part in self.parts)
+Condition = logic.Condition[Paper]
 
 
-@dataclass(frozen=True, slots=True)
-class Some:
-    """At least one part holds."""
-
-    parts: tuple[Condition, ...]
-
-    def fits(self, paper: Paper) -> bool:
-        """True when a part fits."""
-        return any(part.fits(paper) for part in self.parts)
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """The part does not hold."""
-
-    part: Condition
-
-    def fits(self, paper: Paper) -> bool:
-        """True when the part does not fit."""
-        return not self.part.fits(paper)
-
-
-def read_span(field: str, low: str, high: str) -> Span:
+def read_span(field: str, low: str, high: str) -> Within:
     """The span of a date field; bounds are to the minute, in GMT."""
-    return Span(field, _minute_ms(low), _minute_ms(high) + int(timedelta(minutes=1).total_seconds()) * 1000)
+    return Within(field, Span(_minute_ms(low), _minute_ms(high) + MINUTE_MS))
 
 
 def _minute_ms(text: str) -> int:

@@ -5,17 +5,13 @@ import re
 from deployments.sandbox.arxiv.condition import (
     DATES,
     TEXTS,
-    UPDATED,
-    All,
     Category,
     Condition,
-    Some,
-    Span,
-    Without,
     Words,
     read_span,
 )
 from deployments.sandbox.arxiv.failure import QueryError
+from deployments.sandbox.logic import Without, all_of, read_tokens, some_of
 
 TOKEN = re.compile(
     r"\s*(?:(?P<sign>[()])|(?:(?P<field>[A-Za-z]+):)?"
@@ -27,35 +23,10 @@ MOST_TOKENS = 200
 
 def read_condition(text: str) -> Condition:
     """The condition of a query; QueryError when it cannot be read."""
-    reader = _Reader(_tokens(text))
+    reader = _Reader(read_tokens(TOKEN, text, MOST_TOKENS, _unreadable))
     found = reader.either()
     if reader.ahead is not None:
         raise QueryError("incorrect query syntax: unexpected )")
-    return found
-
-
-def updated_span(condition: Condition) -> tuple[int | None, int | None]:
-    """Bounds of the update time that no paper found lies outside of."""
-    if isinstance(condition, Span) and condition.field == UPDATED:
-        return condition.from_ms, condition.to_ms
-    if not isinstance(condition, All):
-        return None, None
-    spans = [updated_span(part) for part in condition.parts]
-    return (
-        max((low for low, _ in spans if low is not None), default=None),
-        min((high for _, high in spans if high is not None), default=None),
-    )
-
-
-def _tokens(text: str) -> list[re.Match[str]]:
-    found: list[re.Match[str]] = []
-    place = 0
-    while text[place:].strip():
-        piece = TOKEN.match(text, place)
-        if piece is None or len(found) == MOST_TOKENS:
-            raise QueryError(f"incorrect query syntax at position {place}")
-        found.append(piece)
-        place = piece.end()
     return found
 
 
@@ -72,7 +43,7 @@ class _Reader:
         parts = [self._both()]
         while self._take("OR") or not self._ends():
             parts.append(self._both())
-        return parts[0] if len(parts) == 1 else Some(tuple(parts))
+        return some_of(parts)
 
     def _both(self) -> Condition:
         parts = [self._one()]
@@ -81,7 +52,7 @@ class _Reader:
             self._at += not negated
             part = self._one()
             parts.append(Without(part) if negated else part)
-        return parts[0] if len(parts) == 1 else All(tuple(parts))
+        return all_of(parts)
 
     def _one(self) -> Condition:
         piece = self._next()
@@ -121,3 +92,7 @@ def _term(piece: re.Match[str]) -> Condition:
     if text is None:
         raise QueryError(f"incorrect query syntax: unexpected {piece.group().strip()}")
     return Category(text) if field == "cat" else Words(field if field in TEXTS else "all", text.lower())
+
+
+def _unreadable(place: int) -> QueryError:
+    return QueryError(f"incorrect query syntax at position {place}")

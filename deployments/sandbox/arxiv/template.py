@@ -1,15 +1,12 @@
 """The entries the corpus is made of."""
 
-import gzip
 import re
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
-from importlib.resources import files
 from xml.etree import ElementTree as ET
 
 from deployments.sandbox.expected import inner_text
 from deployments.sandbox.instant import read_ms
+from deployments.sandbox.recording import Recording, update_flaw
 
 ATOM, ARXIV = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
 OPENING = (
@@ -34,13 +31,6 @@ class Template:
     first_version: int
     published_ms: int
     reason: str | None
-
-
-@cache
-def load_templates() -> tuple[Template, ...]:
-    """The entries, always in the same order."""
-    packed = (files(__package__) / "entries.xml.gz").read_bytes()
-    return tuple(_read(entry) for entry in ENTRY.findall(gzip.decompress(packed).decode()))
 
 
 def parse_entry(text: str) -> ET.Element:
@@ -70,16 +60,9 @@ def _read(text: str) -> Template:
 
 def _reason(entry: ET.Element) -> str | None:
     """Why no harvest can use the entry, if so."""
-    updated = inner_text(entry.find(f"{ATOM}updated"))
     if not inner_text(entry.find(f"{ATOM}id")):
         return "ID_MISSING"
-    if not updated:
-        return "UPDATED_AT_MISSING"
-    try:
-        datetime.fromisoformat(updated)
-    except ValueError:
-        return "UPDATED_AT_INVALID"
-    return None
+    return update_flaw(inner_text(entry.find(f"{ATOM}updated")))
 
 
 def _words(entry: ET.Element) -> dict[str, str]:
@@ -92,3 +75,10 @@ def _words(entry: ET.Element) -> dict[str, str]:
         "jr": inner_text(entry.find(f"{ARXIV}journal_ref")),
     }
     return {name: text.lower() for name, text in {**fields, "all": "\n".join(fields.values())}.items()}
+
+
+def _entries(text: bytes) -> list[str]:
+    return ENTRY.findall(text.decode())
+
+
+TEMPLATES = Recording(__package__, "entries.xml.gz", _read, _entries)

@@ -4,26 +4,27 @@ from functools import partial
 from typing import Any
 
 from deployments.sandbox.biorxiv.answer import listed, misunderstood, nothing, past_the_end
-from deployments.sandbox.biorxiv.catalogue import DAY_MS, Catalogue
+from deployments.sandbox.biorxiv.catalogue import Catalogue
 from deployments.sandbox.biorxiv.history import back, posted
 from deployments.sandbox.biorxiv.oracle import expected_record
 from deployments.sandbox.biorxiv.route import Interval, UnreadablePathError, read_path
 from deployments.sandbox.biorxiv.server import BIORXIV, MEDRXIV, Server
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.biorxiv.template import TEMPLATES
+from deployments.sandbox.corpus import Version
+from deployments.sandbox.instant import DAY_MS, round_up
 from deployments.sandbox.page import error_page
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.present import Present
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.settings import Behaviour
 
 
 class RxivApi:
     """Answers as bioRxiv and medRxiv do, for one of the two."""
 
-    def __init__(self, server: Server, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
+    def __init__(self, server: Server, present: Present, behaviour: Behaviour) -> None:
         self._server = server
-        self._corpus = corpus
-        self._clock = clock
-        self._catalogue = Catalogue(corpus, server)
+        self._present = present
+        self._catalogue = Catalogue(present.corpus, server)
 
     def answer(self, request: Request) -> Reply:
         """What the API would answer: a 200, always."""
@@ -39,43 +40,32 @@ class RxivApi:
         """A proxy's 429: no limit is documented, so the API has no words for it."""
         return error_page(429)
 
-    def touch(self, request: Request, works: int) -> None:
-        """Post a new version of the first preprints of the asked interval, now."""
-        try:
-            asked = read_path(request.path, self._server.code)
-        except UnreadablePathError:
-            return
-        now_ms = self._clock.now_ms()
-        found = self._search(asked, _category(request)) if isinstance(asked, Interval) else []
-        for version in found[:works]:
-            self._corpus.touch(version.work, now_ms)
+    def asked(self, request: Request) -> list[Version]:
+        """Every version in the asked interval, in its order."""
+        asked = read_path(request.path, self._server.code)
+        return self._search(asked, _category(request)) if isinstance(asked, Interval) else []
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """Every version posted by now, by the day it is served with."""
-        found = posted(self._corpus, _whole_day(from_ms), _whole_day(to_ms), self._clock.now_ms())
-        return [self._truth(version) for version in found]
+        return [self._true(version) for version in self._posted(round_up(from_ms, DAY_MS), round_up(to_ms, DAY_MS))]
 
     def expire_scrolls(self) -> int:
         """Nothing to end: the place in a result is in the path."""
         return 0
 
-    def _truth(self, version: Version) -> Truth:
-        reason = self._catalogue.template(version.work).reason
-        return Truth(
-            id=self._catalogue.key(version),
-            updated_at_ms=version.at_ms // DAY_MS * DAY_MS,
-            usable=reason is None,
-            version=version.number,
-            reason=reason,
-            record=None if reason else partial(self._record, version),
-        )
+    def _true(self, version: Version) -> Truth:
+        reason = TEMPLATES[self._server].of(version.work).reason
+        return tell(version, self._catalogue.key(version), reason, None if reason else self._record, DAY_MS)
 
     def _record(self, version: Version) -> dict[str, Any]:
         return expected_record(self._catalogue.body(version))
 
+    def _posted(self, from_ms: int | None, to_ms: int | None) -> list[Version]:
+        return posted(self._present.corpus, from_ms, to_ms, self._present.now_ms())
+
     def _search(self, interval: Interval, category: str) -> list[Version]:
-        found = posted(self._corpus, interval.from_ms, interval.to_ms, self._clock.now_ms())
-        wanted = [version for version in found if self._catalogue.template(version.work).fits(category)]
+        found = self._posted(interval.from_ms, interval.to_ms)
+        wanted = [version for version in found if TEMPLATES[self._server].of(version.work).fits(category)]
         return sorted(wanted, key=self._catalogue.place)
 
     def _list(self, interval: Interval, category: str) -> Reply:
@@ -99,11 +89,10 @@ class RxivApi:
     def _detail(self, doi: str) -> Reply:
         """Every version of one preprint, the first first."""
         work = self._catalogue.find(doi)
-        now_ms = self._clock.now_ms()
-        version = None if work is None else self._corpus.current(work, now_ms)
+        version = self._present.current(work)
         if version is None:
             return past_the_end()
-        return self._page({"status": "ok", "category": "all"}, [*back(self._corpus, version)][::-1], None)
+        return self._page({"status": "ok", "category": "all"}, [*back(self._present.corpus, version)][::-1], None)
 
     def _page(self, message: dict[str, Any], hits: list[Version], number: int | None) -> Reply:
         ids = tuple(self._catalogue.key(version) for version in hits)
@@ -117,7 +106,3 @@ MedrxivApi = partial(RxivApi, MEDRXIV)
 def _category(request: Request) -> str:
     """The subject asked for, in which an underscore stands for a space; empty for all."""
     return request.query.get("category", "").replace("_", " ").strip().lower()
-
-
-def _whole_day(ms: int | None) -> int | None:
-    return None if ms is None else -(-ms // DAY_MS) * DAY_MS

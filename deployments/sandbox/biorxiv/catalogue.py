@@ -1,14 +1,12 @@
 """Every version of the corpus as a preprint."""
 
-import zlib
 from datetime import date, timedelta
 
 from deployments.sandbox.biorxiv.server import Server
-from deployments.sandbox.biorxiv.template import Preprint, Template, load_templates
+from deployments.sandbox.biorxiv.template import TEMPLATES, Preprint
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.instant import to_datetime
+from deployments.sandbox.instant import DAY_MS, to_datetime
 
-DAY_MS = 86_400_000
 FIRST_DAY = date(2020, 1, 1)
 DAYS = 2000
 MOST_DIGITS = 9
@@ -22,11 +20,6 @@ class Catalogue:
     def __init__(self, corpus: Corpus, server: Server) -> None:
         self._corpus = corpus
         self._server = server
-
-    def template(self, work: int) -> Template:
-        """The preprint this one repeats."""
-        templates = load_templates(self._server)
-        return templates[work % len(templates)]
 
     def doi(self, work: int) -> str:
         """The DOI, which all versions share; the oldest have no date in it, the newest another prefix."""
@@ -52,12 +45,12 @@ class Catalogue:
 
     def place(self, version: Version) -> tuple[int, int, int]:
         """The place in a result: by day, and within a day in no order of time."""
-        rank = zlib.crc32(f"{self._corpus.seed}:{self._server.code}:{version.work}:{version.number}".encode())
+        rank = self._corpus.draw(f"{self._server.code}:{version.work}:{version.number}")
         return version.at_ms // DAY_MS, rank, version.work
 
     def body(self, version: Version) -> Preprint:
         """The preprint as this version is served; what its template lacks, it lacks."""
-        preprint = dict(self.template(version.work).preprint)
+        preprint = dict(TEMPLATES[self._server].of(version.work).preprint)
         doi, day = self.doi(version.work), to_datetime(version.at_ms)
         path = f"{day:%Y/%m/%d}/{doi.partition('/')[2]}"
         served = {"doi": doi, "version": str(version.number), "date": f"{day:%Y-%m-%d}"}

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from datetime import date
 
-from deployments.sandbox.instant import read_ms
+from deployments.sandbox.instant import DAY_MS, read_ms
+from deployments.sandbox.provider import Refused
 
-DAY_MS = 86_400_000
 MOST_DIGITS = 9
 SHORTEST, LONGEST = 4, 6
 
 
-class UnreadablePathError(Exception):
+class UnreadablePathError(Refused):
     """A path the API cannot make sense of."""
 
 

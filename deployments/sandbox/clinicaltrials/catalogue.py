@@ -1,17 +1,15 @@
 """Every version of the corpus as a study."""
 
-import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.clinicaltrials.expression import UPDATED
-from deployments.sandbox.clinicaltrials.template import Template, load_templates
+from deployments.sandbox.clinicaltrials.template import TEMPLATES, Template
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.instant import to_datetime
+from deployments.sandbox.instant import DAY_MS, round_down, to_datetime
 
 FIRST_NUMBER = 1_000_000
 DIGITS = 8
-DAY_MS = 86_400_000
 
 
 class Catalogue:
@@ -19,11 +17,6 @@ class Catalogue:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-
-    def template(self, work: int) -> Template:
-        """The study this one repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
 
     def key(self, work: int) -> str:
         """The NCT number."""
@@ -34,19 +27,19 @@ class Catalogue:
         number = nct_id.removeprefix("NCT")
         work = int(number) - FIRST_NUMBER if number.isascii() and number.isdecimal() and len(number) == DIGITS else -1
         known = 0 <= work < len(self._corpus) and self.key(work) == nct_id
-        return work if known and self.template(work).identified else None
+        return work if known and TEMPLATES.of(work).identified else None
 
     def rank(self, work: int) -> int:
         """The place in a search without `sort`: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:trial:{work}".encode())
+        return self._corpus.draw(f"trial:{work}")
 
     def subject(self, version: Version) -> "Listed":
         """The study as a search sees it."""
-        return Listed(version, self.template(version.work), self.key(version.work).lower())
+        return Listed(version, TEMPLATES.of(version.work), self.key(version.work).lower())
 
     def body(self, version: Version) -> dict[str, Any]:
         """The study as this version is served."""
-        template = self.template(version.work)
+        template = TEMPLATES.of(version.work)
         protocol = dict(template.study["protocolSection"])
         identification = dict(protocol["identificationModule"])
         if template.identified:
@@ -72,7 +65,7 @@ class Listed:
 
     def date_ms(self, area: str) -> int:
         """The day a date area holds."""
-        return self.version.at_ms // DAY_MS * DAY_MS if area == UPDATED else self.template.first_posted_ms
+        return round_down(self.version.at_ms, DAY_MS) if area == UPDATED else self.template.first_posted_ms
 
 
 def _status(template: Template, version: Version) -> dict[str, Any]:

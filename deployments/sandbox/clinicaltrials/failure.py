@@ -1,13 +1,13 @@
 """The ways ClinicalTrials.gov says no: always in plain text."""
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 PLAIN = {"content-type": "text/plain;charset=utf-8"}
 NOT_FOUND = Reply(404, b"Not found", PLAIN)
 TOO_MANY = Reply(429, b"Too Many Requests", PLAIN)
 
 
-class BadRequestError(Exception):
+class BadRequestError(Refused):
     """A request that is answered with 400 and one line of text."""
 
     def reply(self) -> Reply:

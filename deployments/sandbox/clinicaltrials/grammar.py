@@ -4,39 +4,31 @@ import re
 
 from deployments.sandbox.clinicaltrials.expression import (
     TEXTS,
-    UPDATED,
-    All,
     Expression,
-    Some,
-    Span,
-    Without,
     Words,
     read_span,
-    tokens,
 )
 from deployments.sandbox.clinicaltrials.failure import BadRequestError
+from deployments.sandbox.logic import Without, all_of, read_tokens, some_of
+
+MOST_TOKENS = 200
+TOKEN = re.compile(
+    r"\s*(?:(?P<sign>[()])|AREA\[(?P<area>\w+)\]|RANGE\[(?P<low>[^\[\],]*),(?P<high>[^\[\],]*)\]"
+    r"|\"(?P<phrase>[^\"]*)\"|(?P<word>[^\s()\[\]\"]+))"
+)
 
 
 def read_expression(text: str, parameter: str, area: str) -> Expression:
     """The condition; words without an area are looked for in the one given."""
-    reader = _Reader(tokens(text, parameter), parameter)
+
+    def unreadable(place: int) -> BadRequestError:
+        return BadRequestError(f"`{parameter}` has incorrect query syntax at position {place}")
+
+    reader = _Reader(read_tokens(TOKEN, text, MOST_TOKENS, unreadable), parameter)
     found = reader.either(area)
     if reader.ahead is not None:
         raise BadRequestError(f"`{parameter}` has incorrect query syntax at {reader.ahead.group().strip()!r}")
     return found
-
-
-def updated_span(expression: Expression) -> tuple[int | None, int | None]:
-    """Bounds of the update time that no study found lies outside of."""
-    if isinstance(expression, Span) and expression.area == UPDATED:
-        return expression.from_ms, expression.to_ms
-    if not isinstance(expression, All):
-        return None, None
-    spans = [updated_span(part) for part in expression.parts]
-    return (
-        max((low for low, _ in spans if low is not None), default=None),
-        min((high for _, high in spans if high is not None), default=None),
-    )
 
 
 class _Reader:
@@ -53,13 +45,13 @@ class _Reader:
         parts = [self._both(area)]
         while self._take("OR"):
             parts.append(self._both(area))
-        return parts[0] if len(parts) == 1 else Some(tuple(parts))
+        return some_of(parts)
 
     def _both(self, area: str) -> Expression:
         parts = [self._one(area)]
         while self._take("AND") or not self._ends():
             parts.append(self._one(area))
-        return parts[0] if len(parts) == 1 else All(tuple(parts))
+        return all_of(parts)
 
     def _one(self, area: str) -> Expression:
         if self._take("NOT"):

@@ -4,10 +4,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deployments.sandbox.clinicaltrials.expression import All, Expression, Some, Words
+from deployments.sandbox.clinicaltrials.expression import Expression, Words
 from deployments.sandbox.clinicaltrials.failure import BadRequestError
 from deployments.sandbox.clinicaltrials.fields import read_fields
 from deployments.sandbox.clinicaltrials.grammar import read_expression
+from deployments.sandbox.logic import All, Some
 
 AREAS = {
     "query.term": "BasicSearch",

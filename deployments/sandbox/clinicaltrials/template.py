@@ -1,14 +1,10 @@
 """The studies the corpus is made of."""
 
-import gzip
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import orjson
-
 from deployments.sandbox.clinicaltrials.stamp import read_stamp
+from deployments.sandbox.recording import Recording
 
 Study = dict[str, Any]
 
@@ -36,13 +32,6 @@ class Template:
     def dated(self) -> bool:
         """True when the date of the update is one."""
         return self.updated is not None and read_stamp(self.updated) is not None
-
-
-@cache
-def load_templates() -> tuple[Template, ...]:
-    """The studies, always in the same order."""
-    packed = (files(__package__) / "studies.jsonl.gz").read_bytes()
-    return tuple(_read(orjson.loads(line)) for line in gzip.decompress(packed).splitlines())
 
 
 def _read(study: Study) -> Template:
@@ -75,3 +64,6 @@ def _words(protocol: Study) -> dict[str, str]:
         "BasicSearch": "\n".join((title, summary, conditions, sponsor)),
     }
     return {area: text.lower() for area, text in areas.items()}
+
+
+TEMPLATES = Recording(__package__, "studies.jsonl.gz", _read)

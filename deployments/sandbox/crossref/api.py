@@ -1,14 +1,12 @@
 """The Crossref API over the corpus: `/works` and `/works/{doi}`."""
 
 import secrets
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.corpus import Version
 from deployments.sandbox.crossref.catalogue import Catalogue
 from deployments.sandbox.crossref.expected import expected_record
 from deployments.sandbox.crossref.failure import NOT_FOUND, ValidationFailureError, cursor_invalid
@@ -16,23 +14,23 @@ from deployments.sandbox.crossref.pool import pool_headers
 from deployments.sandbox.crossref.query import Query, read_query
 from deployments.sandbox.crossref.scroll import Page, ScrollBook
 from deployments.sandbox.crossref.selects import pick
+from deployments.sandbox.crossref.template import TEMPLATES
+from deployments.sandbox.instant import SECOND_MS
 from deployments.sandbox.page import error_page
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.present import Present
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.settings import Behaviour
-
-SECOND_MS = 1000
 
 
 class CrossrefApi:
     """Answers as Crossref does."""
 
-    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
-        self._corpus = corpus
-        self._clock = clock
+    def __init__(self, present: Present, behaviour: Behaviour) -> None:
+        self._present = present
         self._behaviour = behaviour
-        self._catalogue = Catalogue(corpus)
+        self._catalogue = Catalogue(present.corpus)
         # Cursors of an earlier run must not fit this one's scrolls.
-        self._scrolls = ScrollBook(clock, behaviour, nonce=secrets.token_bytes(16))
+        self._scrolls = ScrollBook(present.clock, behaviour, nonce=secrets.token_bytes(16))
 
     def answer(self, request: Request) -> Reply:
         """What Crossref would answer, its scroll moved on."""
@@ -47,39 +45,26 @@ class CrossrefApi:
         """The 429 of the real one: HTML, without Retry-After."""
         return error_page(429)
 
-    def touch(self, request: Request, works: int) -> None:
-        """Index the first works of the asked result anew, now."""
-        try:
-            query = read_query(request.query)
-        except ValidationFailureError:
-            return
+    def asked(self, request: Request) -> list[Version]:
+        """Every version the request finds now, in its order."""
+        query = read_query(request.query)
         opened = self._scrolls.peek(query.cursor) if query.cursor else None
-        now_ms = self._clock.now_ms()
-        for version in self._search(opened or query)[:works]:
-            self._corpus.touch(version.work, now_ms)
+        return self._search(opened or query)
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The works visible now, by the index time they are served with, which has no fraction."""
-        versions = self._corpus.window(_whole_second(from_ms), _whole_second(to_ms), self._clock.now_ms())
-        return [self._true(version) for version in versions]
+        return [self._true(version) for version in self._present.window(from_ms, to_ms, SECOND_MS)]
 
     def expire_scrolls(self) -> int:
         """End every open scroll; the number ended."""
         return self._scrolls.expire()
 
     def _true(self, version: Version) -> Truth:
-        usable = self._catalogue.template(version.work).dated
-        return Truth(
-            id=self._catalogue.key(version.work),
-            updated_at_ms=version.at_ms // SECOND_MS * SECOND_MS,
-            usable=usable,
-            version=version.number,
-            reason=None if usable else "UPDATED_AT_MISSING",
-            record=self._record(version) if usable else None,
-        )
+        reason = None if TEMPLATES.of(version.work).dated else "UPDATED_AT_MISSING"
+        return tell(version, self._catalogue.key(version.work), reason, None if reason else self._record, SECOND_MS)
 
-    def _record(self, version: Version) -> Callable[[], dict[str, Any]]:
-        return lambda: expected_record(self._catalogue.body(version))
+    def _record(self, version: Version) -> dict[str, Any]:
+        return expected_record(self._catalogue.body(version))
 
     def _route(self, request: Request) -> Reply:
         if request.method not in {"GET", "HEAD"}:
@@ -91,7 +76,7 @@ class CrossrefApi:
 
     def _detail(self, doi: str) -> Reply:
         work = self._catalogue.find(doi)
-        version = None if work is None else self._corpus.current(work, self._clock.now_ms())
+        version = self._present.current(work)
         if version is None:
             return NOT_FOUND
         message = {**self._catalogue.body(version), "score": 1}
@@ -112,13 +97,13 @@ class CrossrefApi:
     def _search(self, query: Query) -> list[Version]:
         """Every version the query finds now, in its order."""
         span = query.filters.indexed
-        hits = [v for v in self._corpus.window(span.from_ms, span.to_ms, self._clock.now_ms()) if self._fits(v, query)]
+        hits = [v for v in self._present.window(span.from_ms, span.to_ms) if self._fits(v, query)]
         if query.by_time:
             return hits if query.ascending else hits[::-1]
         return sorted(hits, key=self._catalogue.rank)
 
     def _fits(self, version: Version, query: Query) -> bool:
-        template = self._catalogue.template(version.work)
+        template = TEMPLATES.of(version.work)
         return (
             query.filters.fit(template)
             and (not query.filters.dois or self._catalogue.key(version.work) in query.filters.dois)
@@ -142,7 +127,3 @@ class CrossrefApi:
             page=page.number if page else None,
             scroll=page.scroll.no if page else None,
         )
-
-
-def _whole_second(ms: int | None) -> int | None:
-    return None if ms is None else -(-ms // SECOND_MS) * SECOND_MS

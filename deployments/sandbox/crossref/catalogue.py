@@ -1,10 +1,9 @@
 """Every version of the corpus as a Crossref work."""
 
-import zlib
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.crossref.template import Template, load_templates
+from deployments.sandbox.crossref.template import TEMPLATES, Template
 from deployments.sandbox.instant import to_datetime, write_seconds
 
 MARK = ".w"
@@ -15,25 +14,20 @@ class Catalogue:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-        self._templates = load_templates()
-
-    def template(self, work: int) -> Template:
-        """The recorded work this one repeats."""
-        return self._templates[work % len(self._templates)]
 
     def key(self, work: int) -> str:
         """The DOI in Crossref's normal form, which is lower case."""
-        return f"{self.template(work).doi}{MARK}{work}".lower()
+        return f"{TEMPLATES.of(work).doi}{MARK}{work}".lower()
 
     def doi(self, version: Version) -> str:
         """The DOI as this version spells it."""
-        prefix, _, suffix = f"{self.template(version.work).doi}{MARK}{version.work}".partition("/")
+        prefix, _, suffix = f"{TEMPLATES.of(version.work).doi}{MARK}{version.work}".partition("/")
         # DOIs have no case: every other deposit spells the same one in capitals.
         return f"{prefix}/{suffix if version.number % 2 else suffix.upper()}"
 
     def rank(self, version: Version) -> int:
         """The place in a search without `sort`: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:{version.work}".encode())
+        return self._corpus.draw(version.work)
 
     def find(self, doi: str) -> int | None:
         """The work of this DOI, in any case."""
@@ -43,7 +37,7 @@ class Catalogue:
 
     def body(self, version: Version) -> dict[str, Any]:
         """The work as this version is served."""
-        template, doi = self.template(version.work), self.doi(version)
+        template, doi = TEMPLATES.of(version.work), self.doi(version)
         work = dict(template.work)
         work["indexed"] = _indexed(template, version.at_ms)
         work["DOI"] = doi

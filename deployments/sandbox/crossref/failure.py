@@ -4,12 +4,12 @@ from typing import Any
 
 import orjson
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 NOT_FOUND = Reply(404, b"Resource not found.", {"content-type": "text/plain;charset=utf-8"})
 
 
-class ValidationFailureError(Exception):
+class ValidationFailureError(Refused):
     """A request Crossref answers with 400; its `message` is a list."""
 
     def __init__(self, kind: str, value: str, message: str) -> None:

@@ -5,29 +5,18 @@ from dataclasses import dataclass
 from deployments.sandbox.crossref.failure import ValidationFailureError
 from deployments.sandbox.crossref.stamp import read_stamp
 from deployments.sandbox.crossref.template import Template
+from deployments.sandbox.logic import ALWAYS, Span
 
 DATES = ("from-index-date", "until-index-date", "from-update-date", "until-update-date")
 NAMES = (*DATES, "type", "prefix", "doi")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Instants from the first of `from` to before `to`; None is open."""
-
-    from_ms: int | None = None
-    to_ms: int | None = None
-
-    def holds(self, ms: int) -> bool:
-        """True when the instant is within."""
-        return (self.from_ms is None or ms >= self.from_ms) and (self.to_ms is None or ms < self.to_ms)
-
-
-@dataclass(frozen=True, slots=True)
 class Filters:
     """What a work must be to be found; values of one filter are alternatives."""
 
-    indexed: Span = Span()
-    updated: Span = Span()
+    indexed: Span = ALWAYS
+    updated: Span = ALWAYS
     types: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
     dois: frozenset[str] = frozenset()

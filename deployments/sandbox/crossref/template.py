@@ -1,12 +1,9 @@
 """The real works the corpus is made of."""
 
-import gzip
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import orjson
+from deployments.sandbox.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +19,6 @@ class Template:
     dated: bool
 
 
-@cache
-def load_templates() -> tuple[Template, ...]:
-    """The recorded works, always in the same order."""
-    packed = (files(__package__) / "works.jsonl.gz").read_bytes()
-    return tuple(_read(orjson.loads(line)) for line in gzip.decompress(packed).splitlines())
-
-
 def _read(work: dict[str, Any]) -> Template:
     return Template(
         work=work,
@@ -39,3 +29,6 @@ def _read(work: dict[str, Any]) -> Template:
         deposited_ms=work["deposited"]["timestamp"],
         dated="date-time" in work["indexed"],
     )
+
+
+TEMPLATES = Recording(__package__, "works.jsonl.gz", _read)

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import orjson
 
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.datacite.catalogue import SECOND_MS, Catalogue, served_ms
+from deployments.sandbox.corpus import Version
+from deployments.sandbox.datacite.catalogue import Catalogue
 from deployments.sandbox.datacite.failure import JSON, NOT_ALLOWED, NOT_FOUND, SearchRefusedError, too_many
 from deployments.sandbox.datacite.links import page_links, total_pages
 from deployments.sandbox.datacite.oracle import common_record
 from deployments.sandbox.datacite.query import Query, read_query, write_cursor
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.datacite.template import TEMPLATES
+from deployments.sandbox.instant import SECOND_MS, round_down
+from deployments.sandbox.logic import span_of
+from deployments.sandbox.present import Present, beyond
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.settings import Behaviour
 
 HEADERS = {
@@ -29,10 +31,9 @@ HEADERS = {
 class DataciteApi:
     """Answers as DataCite does."""
 
-    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
-        self._corpus = corpus
-        self._clock = clock
-        self._catalogue = Catalogue(corpus)
+    def __init__(self, present: Present, behaviour: Behaviour) -> None:
+        self._present = present
+        self._catalogue = Catalogue(present.corpus)
 
     def answer(self, request: Request) -> Reply:
         """What DataCite would answer."""
@@ -46,35 +47,21 @@ class DataciteApi:
         """The answer to one request too many."""
         return too_many()
 
-    def touch(self, request: Request, works: int) -> None:
-        """Update the first DOIs of the asked result, now."""
-        try:
-            hits = self._search(read_query(request.query))
-        except SearchRefusedError:
-            return
-        now_ms = self._clock.now_ms()
-        for version in hits[:works]:
-            self._corpus.touch(version.work, now_ms)
+    def asked(self, request: Request) -> list[Version]:
+        """Every version the request finds now, in its order."""
+        return self._search(read_query(request.query))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The DOIs visible now, by the update time they are served with, which has no fraction."""
-        versions = self._corpus.window(_whole_second(from_ms), _whole_second(to_ms), self._clock.now_ms())
-        return [self._true(version) for version in versions]
+        return [self._true(version) for version in self._present.window(from_ms, to_ms, SECOND_MS)]
 
     def expire_scrolls(self) -> int:
         """A cursor is a place, not a scroll: there is none to end."""
         return 0
 
     def _true(self, version: Version) -> Truth:
-        flaw = self._catalogue.template(version.work).flaw
-        return Truth(
-            id=self._catalogue.key(version.work),
-            updated_at_ms=served_ms(version),
-            usable=flaw is None,
-            version=version.number,
-            reason=flaw,
-            record=partial(self._record, version),
-        )
+        reason = TEMPLATES.of(version.work).reason
+        return tell(version, self._catalogue.key(version.work), reason, self._record, SECOND_MS)
 
     def _record(self, version: Version) -> dict[str, Any]:
         return common_record(self._catalogue.body(version))
@@ -89,7 +76,7 @@ class DataciteApi:
 
     def _detail(self, doi: str) -> Reply:
         work = self._catalogue.find(doi)
-        version = None if work is None else self._corpus.current(work, self._clock.now_ms())
+        version = self._present.current(work)
         if version is None:
             return NOT_FOUND
         return Reply(
@@ -111,20 +98,18 @@ class DataciteApi:
     def _page(self, query: Query, hits: list[Version]) -> list[Version]:
         if not query.by_cursor:
             return hits[query.offset : query.offset + query.size]
-        after = query.after
-        rest = hits if after is None else [version for version in hits if self._catalogue.place(version) > after]
-        return rest[: query.size]
+        return beyond(hits, query.after, self._catalogue.place)[: query.size]
 
     def _search(self, query: Query) -> list[Version]:
         """Every version the query finds now; by cursor in order of making, whatever `sort` says."""
-        span = query.clause.span("updated")
-        found = self._corpus.window(_whole_second(span.from_ms), _whole_second(span.to_ms), self._clock.now_ms())
-        hits = [version for version in found if query.clause.holds(self._catalogue.document(version))]
+        span = span_of(query.clause, "updated")
+        found = self._present.window(span.from_ms, span.to_ms, SECOND_MS)
+        hits = [version for version in found if query.clause.fits(self._catalogue.document(version))]
         return sorted(hits, key=self._catalogue.place) if query.by_cursor else self._sorted(query.sort, hits)
 
     def _sorted(self, sort: str, hits: list[Version]) -> list[Version]:
         keys: dict[str, Callable[[Version], Any]] = {
-            "updated": lambda version: (served_ms(version), version.work),
+            "updated": lambda version: (round_down(version.at_ms, SECOND_MS), version.work),
             "created": self._catalogue.place,
             "name": lambda version: self._catalogue.key(version.work),
             "relevance": self._catalogue.rank,
@@ -139,7 +124,3 @@ def _meta(request: Request, query: Query, total: int) -> dict[str, Any]:
     if total and not request.query.get("disable-facets"):
         meta["states"] = [{"id": "findable", "title": "Findable", "count": total}]
     return meta
-
-
-def _whole_second(ms: int | None) -> int | None:
-    return None if ms is None else -(-ms // SECOND_MS) * SECOND_MS

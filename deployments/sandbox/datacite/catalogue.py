@@ -1,18 +1,15 @@
 """Every version of the corpus as a DOI of DataCite."""
 
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.datacite.template import Template, load_templates
-from deployments.sandbox.instant import write_seconds
+from deployments.sandbox.datacite.template import TEMPLATES
+from deployments.sandbox.instant import HOUR_MS, SECOND_MS, round_down, write_seconds
 from deployments.sandbox.lucene.field import texts_at
 
 MARK = ".w"
-SECOND_MS = 1000
-HOUR_MS = 3_600_000
 KEYWORDS = frozenset({"doi", "id", "state", "source", "language", "types.resourceTypeGeneral", "client.id"})
 PLAIN = ("titles.title", "descriptions.description", "creators.name", "publisher", "subjects.subject")
 
@@ -23,14 +20,9 @@ class Catalogue:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
-    def template(self, work: int) -> Template:
-        """The record this work repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
-
     def key(self, work: int) -> str:
         """The DOI; DataCite writes all of them in lower case."""
-        return f"{self.template(work).record['id']}{MARK}{work}"
+        return f"{TEMPLATES.of(work).record['id']}{MARK}{work}"
 
     def find(self, doi: str) -> int | None:
         """The work of this DOI, in any case."""
@@ -40,7 +32,7 @@ class Catalogue:
 
     def created_ms(self, work: int) -> int:
         """When the DOI was made: an hour apart for each that repeats the same record."""
-        return self.template(work).created_ms + work // len(load_templates()) * HOUR_MS
+        return TEMPLATES.of(work).created_ms + TEMPLATES.turn(work) * HOUR_MS
 
     def place(self, version: Version) -> tuple[int, str]:
         """The place in a walk by cursor, which new versions do not change."""
@@ -48,7 +40,7 @@ class Catalogue:
 
     def rank(self, version: Version) -> int:
         """The place by relevance: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:{version.work}".encode())
+        return self._corpus.draw(version.work)
 
     def document(self, version: Version) -> "DoiDocument":
         """The version as it is indexed."""
@@ -56,11 +48,11 @@ class Catalogue:
 
     def body(self, version: Version) -> dict[str, Any]:
         """The DOI as this version is served."""
-        template, doi = self.template(version.work), self.key(version.work)
+        template, doi = TEMPLATES.of(version.work), self.key(version.work)
         created = write_time(self.created_ms(version.work))
         attributes = {**template.record["attributes"], "doi": doi, "created": created, "registered": created}
         attributes["metadataVersion"] += version.number - 1
-        if template.flaw is None:
+        if template.reason is None:
             attributes["updated"] = write_time(version.at_ms)
         return {**template.record, "id": doi, "attributes": attributes}
 
@@ -72,10 +64,10 @@ class DoiDocument:
     catalogue: Catalogue
     version: Version
 
-    def instant(self, field: str) -> int | None:
+    def date_ms(self, field: str) -> int | None:
         """The time in `updated`, `created` or `registered`, to the second."""
         if field == "updated":
-            return served_ms(self.version)
+            return round_down(self.version.at_ms, SECOND_MS)
         return self.catalogue.created_ms(self.version.work) if field in {"created", "registered"} else None
 
     def values(self, field: str | None) -> Iterable[str]:
@@ -87,7 +79,7 @@ class DoiDocument:
         return field in KEYWORDS
 
     def _texts(self, fields: Iterable[str]) -> Iterator[str]:
-        record = self.catalogue.template(self.version.work).record
+        record = TEMPLATES.of(self.version.work).record
         for field in fields:
             if field in {"id", "doi"}:
                 yield self.catalogue.key(self.version.work)
@@ -95,11 +87,6 @@ class DoiDocument:
                 yield from texts_at(record, "relationships.client.data.id")
             else:
                 yield from texts_at(record["attributes"], field)
-
-
-def served_ms(version: Version) -> int:
-    """The update time as it is served: it has no fraction."""
-    return version.at_ms // SECOND_MS * SECOND_MS
 
 
 def write_time(ms: int) -> str:

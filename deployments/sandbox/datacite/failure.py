@@ -3,12 +3,12 @@
 import orjson
 
 from deployments.sandbox.page import error_page
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 JSON = {"content-type": "application/json; charset=utf-8"}
 
 
-class SearchRefusedError(Exception):
+class SearchRefusedError(Refused):
     """A search its engine answers with 400."""
 
     def reply(self) -> Reply:

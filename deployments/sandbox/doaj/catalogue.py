@@ -1,18 +1,15 @@
 """Every version of the corpus as an article of DOAJ."""
 
 import hashlib
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.doaj.template import Template, load_templates
-from deployments.sandbox.instant import write_seconds
+from deployments.sandbox.doaj.template import TEMPLATES
+from deployments.sandbox.instant import HOUR_MS, SECOND_MS, round_down, write_seconds
 from deployments.sandbox.lucene.field import texts_at
 
-SECOND_MS = 1000
-HOUR_MS = 3_600_000
 NUMBER_DIGITS = 8
 WHOLE = ".exact"
 PLAIN = ("bibjson.title", "bibjson.abstract", "bibjson.author.name", "bibjson.keywords", "bibjson.journal.title")
@@ -23,11 +20,6 @@ class Catalogue:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-
-    def template(self, work: int) -> Template:
-        """The record this work repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
 
     def key(self, work: int) -> str:
         """32 hexadecimal digits; the last eight are the number of the work."""
@@ -44,7 +36,7 @@ class Catalogue:
 
     def record(self, work: int) -> dict[str, Any]:
         """The record with a DOI of its own, if it has one."""
-        record = self.template(work).record
+        record = TEMPLATES.of(work).record
         article = record["bibjson"]
         identifiers = [
             {**one, "id": f"{one['id']}.w{work}"} if one["type"] == "doi" else one for one in article["identifier"]
@@ -53,11 +45,11 @@ class Catalogue:
 
     def created_ms(self, work: int) -> int:
         """When the article was added: an hour apart for each that repeats the same record."""
-        return self.template(work).created_ms + work // len(load_templates()) * HOUR_MS
+        return TEMPLATES.of(work).created_ms + TEMPLATES.turn(work) * HOUR_MS
 
     def rank(self, version: Version) -> int:
         """The place in a search without `sort`: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:{version.work}".encode())
+        return self._corpus.draw(version.work)
 
     def document(self, version: Version) -> "ArticleDocument":
         """The version as it is indexed."""
@@ -65,11 +57,11 @@ class Catalogue:
 
     def body(self, version: Version) -> dict[str, Any]:
         """The article as this version is served."""
-        template = self.template(version.work)
+        template = TEMPLATES.of(version.work)
         body = {**self.record(version.work), "id": self.key(version.work)}
         if "created_date" in body:
             body["created_date"] = write_seconds(self.created_ms(version.work))
-        if template.flaw is None:
+        if template.reason is None:
             body["last_updated"] = write_seconds(version.at_ms)
         return body
 
@@ -81,10 +73,10 @@ class ArticleDocument:
     catalogue: Catalogue
     version: Version
 
-    def instant(self, field: str) -> int | None:
+    def date_ms(self, field: str) -> int | None:
         """The time in `last_updated` or `created_date`, to the second."""
         if field == "last_updated":
-            return served_ms(self.version)
+            return round_down(self.version.at_ms, SECOND_MS)
         return self.catalogue.created_ms(self.version.work) if field == "created_date" else None
 
     def values(self, field: str | None) -> Iterable[str]:
@@ -99,8 +91,3 @@ class ArticleDocument:
         record = self.catalogue.record(self.version.work)
         for field in fields:
             yield from (self.catalogue.key(self.version.work),) if field == "id" else texts_at(record, field)
-
-
-def served_ms(version: Version) -> int:
-    """The update time as it is served: it has no fraction."""
-    return version.at_ms // SECOND_MS * SECOND_MS

@@ -4,7 +4,7 @@ import uuid
 
 import orjson
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 DEEP = """You cannot access results beyond {most} records via this API.
     If you would like to see more results, you can download all of our data from
@@ -13,7 +13,7 @@ journals: {base}/oai"""
 DISALLOWED = "Query contains disallowed Lucene features"
 
 
-class BadRequestError(Exception):
+class BadRequestError(Refused):
     """A request DOAJ answers with 400."""
 
     def reply(self) -> Reply:

@@ -1,10 +1,9 @@
 """Every version of the corpus as a Europe PMC record."""
 
-import zlib
 from dataclasses import dataclass
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.europepmc.template import Record, Template, load_templates
+from deployments.sandbox.europepmc.template import TEMPLATES, Record, Template
 from deployments.sandbox.instant import to_datetime
 
 NUMBERS = {"MED": 30_000_000, "AGR": 29_999_999, "PMC": 7_000_000, "PPR": 100_000, "PAT": 1_000_000, "CBA": 600_000}
@@ -24,6 +23,10 @@ class Entry:
     indexed: str | None
     doi: str
 
+    def date_ms(self, field: str) -> int:
+        """When the version was indexed, which is when it was updated."""
+        return self.version.at_ms
+
 
 class Catalogue:
     """Gives the corpus its ids, its order and its bodies."""
@@ -31,27 +34,22 @@ class Catalogue:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
-    def template(self, work: int) -> Template:
-        """The record this one repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
-
     def number(self, work: int) -> str:
         """The id, which is unique only within its source."""
-        source = self.template(work).source
+        source = TEMPLATES.of(work).source
         return f"{LETTERS.get(source, '')}{NUMBERS[source] + work}"
 
     def key(self, work: int) -> str:
         """Source and id, which together name a record."""
-        return f"{self.template(work).source}/{self.number(work)}"
+        return f"{TEMPLATES.of(work).source}/{self.number(work)}"
 
     def rank(self, work: int) -> int:
         """The place in a search: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:{work}".encode())
+        return self._corpus.draw(work)
 
     def entry(self, version: Version) -> Entry:
         """The version as searches see it."""
-        template, day = self.template(version.work), write_day(version.at_ms)
+        template, day = TEMPLATES.of(version.work), write_day(version.at_ms)
         record = template.record
         indexed = record.get("firstIndexDate") if template.revised or "firstIndexDate" not in record else day
         doi = f"{record['doi']}.w{version.work}".lower() if "doi" in record else ""
@@ -59,7 +57,7 @@ class Catalogue:
 
     def body(self, version: Version) -> Record:
         """The record as this version is served, in full."""
-        record, changed = dict(self.template(version.work).record), self._changed(version)
+        record, changed = dict(TEMPLATES.of(version.work).record), self._changed(version)
         record.update({name: value for name, value in changed.items() if name in record})
         record["citedByCount"] += version.number - 1
         return record
@@ -69,7 +67,7 @@ class Catalogue:
         entry = self.entry(version)
         record = entry.template.record
         full_text = entry.id if entry.template.source == "PMC" else f"PMC{FIRST_FULL_TEXT + version.work}"
-        bad = entry.template.problem == "UPDATED_AT_INVALID"
+        bad = entry.template.reason == "UPDATED_AT_INVALID"
         return {
             "id": entry.id,
             "pmid": entry.id,

@@ -2,14 +2,14 @@
 
 import orjson
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 JSON = {"content-type": "application/json;charset=UTF-8"}
 XML = {"content-type": "application/xml;charset=UTF-8"}
 VERSION = "6.9"
 
 
-class QueryFailureError(Exception):
+class QueryFailureError(Refused):
     """A request Europe PMC cannot answer."""
 
     def __init__(self, code: int, message: str) -> None:

@@ -3,10 +3,11 @@
 import re
 from datetime import date
 
-from deployments.sandbox.europepmc.condition import Both, Condition, Days, Either, Without, Words
+from deployments.sandbox.europepmc.condition import UPDATED, Condition, Words, read_days
 from deployments.sandbox.europepmc.failure import QueryFailureError
+from deployments.sandbox.logic import Without, all_of, read_tokens, some_of
 
-DATES = ("UPDATE_DATE", "FIRST_IDATE")
+DATES = (UPDATED, "FIRST_IDATE")
 TOKEN = re.compile(
     r"\s*(?:(?P<sign>[()])"
     r"|(?:(?P<field>[A-Za-z_]+):)?(?:\[(?P<first>\S+)\s+TO\s+(?P<last>\S+)\]|\"(?P<phrase>[^\"]*)\"|(?P<word>[^\s()\"\[\]]+)))"
@@ -16,7 +17,7 @@ MOST_DEPTH = 20
 
 def read_condition(text: str) -> Condition:
     """The condition of a query; QueryFailureError when it cannot be read."""
-    reader = _Reader(_tokens(text))
+    reader = _Reader(read_tokens(TOKEN, text, len(text), lambda place: _bad(text[place:].rstrip())))
     condition = reader.alternatives(0)
     if reader.peek() is not None:
         raise _bad(text)
@@ -40,19 +41,19 @@ class _Reader:
 
     def alternatives(self, depth: int) -> Condition:
         """`a OR b`."""
-        found = self._conjunction(depth)
+        parts = [self._conjunction(depth)]
         while self.peek() == "OR":
             self._at += 1
-            found = Either(found, self._conjunction(depth))
-        return found
+            parts.append(self._conjunction(depth))
+        return some_of(parts)
 
     def _conjunction(self, depth: int) -> Condition:
         """`a AND b`, `a b` and `a NOT b`."""
-        found = self._single(depth)
+        parts = [self._single(depth)]
         while self.peek() in {"AND", "NOT", "atom", "("}:
             self._at += self.peek() == "AND"
-            found = Both(found, self._single(depth))
-        return found
+            parts.append(self._single(depth))
+        return all_of(parts)
 
     def _single(self, depth: int) -> Condition:
         kind = self.peek()
@@ -72,23 +73,11 @@ class _Reader:
         return found
 
 
-def _tokens(text: str) -> list[re.Match[str]]:
-    tokens, at = [], 0
-    text = text.rstrip()
-    while at < len(text):
-        token = TOKEN.match(text, at)
-        if token is None:
-            raise _bad(text[at:])
-        tokens.append(token)
-        at = token.end()
-    return tokens
-
-
 def _atom(token: re.Match[str]) -> Condition:
     field = (token["field"] or "").upper()
     if field in DATES:
         single = token["phrase"] or token["word"]
-        return Days(field, _day(token["first"] or single), _day(token["last"] or single))
+        return read_days(field, _day(token["first"] or single), _day(token["last"] or single))
     return Words(field, (token["phrase"] or token["word"] or "").lower())
 
 

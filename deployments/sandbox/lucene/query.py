@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from deployments.sandbox.lucene.clause import Clause, Either, Every, Everything, Phrase, Present, Span, Within, Without
+from deployments.sandbox.logic import Span, Within, Without, all_of, some_of
+from deployments.sandbox.lucene.clause import Clause, Everything, Phrase, Present
 from deployments.sandbox.lucene.stamp import read_stamp
 
 BOUND = r'(?:"[^"]*"|(?:\\.|[^\s"\]}])+)'
@@ -92,7 +93,7 @@ class _Parser:
         while self._kind() == "or" or (self._default is Operator.OR and self._kind() in STARTS):
             self._skip("or")
             parts.append(self._every(field, depth))
-        return parts[0] if len(parts) == 1 else Either(tuple(parts))
+        return some_of(parts)
 
     def finish(self) -> None:
         """Nothing may be left."""
@@ -104,7 +105,7 @@ class _Parser:
         while self._kind() in {"and", "not"} or (self._default is Operator.AND and self._kind() in STARTS):
             self._skip("and")
             parts.append(self._one(field, depth))
-        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+        return all_of(parts)
 
     def _one(self, field: str | None, depth: int) -> Clause:
         token = self._take()

@@ -5,10 +5,10 @@ A key that begins with `spent` has used its budget up, one that begins with `inv
 
 from collections import Counter
 
+from deployments.sandbox.instant import DAY_MS
 from deployments.sandbox.openalex.failure import RefusalError, too_many
 from deployments.sandbox.provider import Reply, Request
 
-DAY_MS = 86_400_000
 CREDITS = 100_000
 UPDATES = ("from_updated_date", "to_updated_date", "from-updated-date", "to-updated-date", "updated_date")
 INSUFFICIENT = (

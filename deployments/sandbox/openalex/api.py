@@ -1,31 +1,31 @@
 """The OpenAlex API over the corpus: `/works` and `/works/{id}`."""
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
 
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.corpus import Version
 from deployments.sandbox.openalex.allowance import Allowance
 from deployments.sandbox.openalex.catalogue import FIRST_NUMBER, Catalogue
 from deployments.sandbox.openalex.cursor import Place, write_cursor
 from deployments.sandbox.openalex.expected import expected_record
 from deployments.sandbox.openalex.failure import JSON, NOT_ALLOWED, NOT_FOUND, RefusalError, too_many
 from deployments.sandbox.openalex.query import Query, read_query
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.openalex.template import TEMPLATES
+from deployments.sandbox.present import Present, beyond
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.settings import Behaviour
 
 
 class OpenAlexApi:
     """Answers as OpenAlex does."""
 
-    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
-        self._corpus = corpus
-        self._clock = clock
+    def __init__(self, present: Present, behaviour: Behaviour) -> None:
+        self._present = present
         self._behaviour = behaviour
-        self._catalogue = Catalogue(corpus)
+        self._catalogue = Catalogue(present.corpus)
         self._allowance = Allowance()
 
     def answer(self, request: Request) -> Reply:
@@ -33,7 +33,7 @@ class OpenAlexApi:
         try:
             self._allowance.check(request)
             is_list = request.path.rstrip("/") == "/works"
-            headers, spent = self._allowance.spend(request, self._clock.now_ms(), int(is_list))
+            headers, spent = self._allowance.spend(request, self._present.now_ms(), int(is_list))
             reply = spent or self._route(request, is_list=is_list)
         except RefusalError as refusal:
             return refusal.reply()
@@ -45,37 +45,24 @@ class OpenAlexApi:
         message = f"You have exceeded the rate limit of {limit} requests per second. Please try again later."
         return too_many(message, 1, {"ratelimit-limit": str(limit), "ratelimit-remaining": "0", "ratelimit-reset": "1"})
 
-    def touch(self, request: Request, works: int) -> None:
-        """Index the first works of the asked result anew, now."""
-        try:
-            query = read_query(request.query)
-        except RefusalError:
-            return
-        now_ms = self._clock.now_ms()
-        for version in self._search(query)[:works]:
-            self._corpus.touch(version.work, now_ms)
+    def asked(self, request: Request) -> list[Version]:
+        """Every version the request finds now, in its order."""
+        return self._search(read_query(request.query))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The works visible now, by the update time they are served with, which is to the millisecond."""
-        return [self._true(version) for version in self._corpus.window(from_ms, to_ms, self._clock.now_ms())]
+        return [self._true(version) for version in self._present.window(from_ms, to_ms)]
 
     def expire_scrolls(self) -> int:
         """None: a cursor is a place, and the server keeps nothing."""
         return 0
 
     def _true(self, version: Version) -> Truth:
-        problem = self._catalogue.template(version.work).problem
-        return Truth(
-            id=self._catalogue.key(version.work),
-            updated_at_ms=version.at_ms,
-            usable=problem is None,
-            version=version.number,
-            reason=problem,
-            record=self._record(version) if problem is None else None,
-        )
+        reason = TEMPLATES.of(version.work).reason
+        return tell(version, self._catalogue.key(version.work), reason, None if reason else self._record)
 
-    def _record(self, version: Version) -> Callable[[], dict[str, Any]]:
-        return lambda: expected_record(self._catalogue.body(version))
+    def _record(self, version: Version) -> dict[str, Any]:
+        return expected_record(self._catalogue.body(version))
 
     def _route(self, request: Request, *, is_list: bool) -> Reply:
         if request.method not in {"GET", "HEAD"}:
@@ -88,7 +75,7 @@ class OpenAlexApi:
     def _detail(self, name: str) -> Reply:
         doi = name.removeprefix("doi:")
         work = self._catalogue.find_doi(doi) if "/10." in name or doi != name else self._catalogue.find(name)
-        version = None if work is None else self._corpus.current(work, self._clock.now_ms())
+        version = self._present.current(work)
         if version is None:
             return NOT_FOUND
         return Reply(200, orjson.dumps(self._catalogue.body(version)), JSON, ids=(self._catalogue.key(version.work),))
@@ -96,9 +83,7 @@ class OpenAlexApi:
     def _list(self, query: Query) -> Reply:
         found = self._search(query)
         if query.scrolls:
-            after = query.after
-            rest = found if after is None else [hit for hit in found if self._place(query, hit) > after]
-            hits = rest[: query.per_page]
+            hits = beyond(found, query.after, partial(self._place, query))[: query.per_page]
         else:
             hits = found[(query.page - 1) * query.per_page : query.page * query.per_page]
         return self._render(query, hits, len(found))
@@ -106,13 +91,13 @@ class OpenAlexApi:
     def _search(self, query: Query) -> list[Version]:
         """Every version the query finds now, in its order."""
         asked = self._asked(query)
-        hits = self._corpus.window(query.filters.from_ms, query.filters.to_ms, self._clock.now_ms())
+        hits = self._present.window(query.filters.from_ms, query.filters.to_ms)
         if asked is not None or query.filters.types or query.filters.words:
             hits = [hit for hit in hits if (asked is None or hit.work in asked) and self._fits(query, hit.work)]
-        return sorted(hits, key=lambda version: self._place(query, version))
+        return sorted(hits, key=partial(self._place, query))
 
     def _fits(self, query: Query, work: int) -> bool:
-        template = self._catalogue.template(work)
+        template = TEMPLATES.of(work)
         return query.filters.fit(template.type, template.title)
 
     def _asked(self, query: Query) -> set[int | None] | None:

@@ -1,12 +1,11 @@
 """Every version of the corpus as an OpenAlex work."""
 
 import re
-import zlib
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
 from deployments.sandbox.instant import to_datetime
-from deployments.sandbox.openalex.template import Template, load_templates
+from deployments.sandbox.openalex.template import TEMPLATES
 
 HOME = "https://openalex.org/"
 DOI_HOME = "https://doi.org/"
@@ -23,11 +22,6 @@ class Catalogue:
         self._corpus = corpus
         self._cited: dict[int, int] = {}
 
-    def template(self, work: int) -> Template:
-        """The work this one repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
-
     def key(self, work: int) -> str:
         """The id, which is a URL."""
         return f"{HOME}W{FIRST_NUMBER + work}"
@@ -40,7 +34,7 @@ class Catalogue:
 
     def doi(self, work: int) -> str | None:
         """The DOI as a URL; some works have none."""
-        stem = self.template(work).work["doi"]
+        stem = TEMPLATES.of(work).work["doi"]
         return f"{stem}{MARK}{work}" if stem else None
 
     def find_doi(self, text: str) -> int | None:
@@ -55,18 +49,18 @@ class Catalogue:
         """How often it is cited, which orders a search and has nothing to do with time."""
         known = self._cited.get(work)
         if known is None:
-            known = self._cited[work] = zlib.crc32(f"{self._corpus.seed}:{work}".encode()) % MOST_CITED
+            known = self._cited[work] = self._corpus.draw(work) % MOST_CITED
         return known
 
     def body(self, version: Version) -> dict[str, Any]:
         """The work as this version is served."""
-        template, key, doi = self.template(version.work), self.key(version.work), self.doi(version.work)
+        template, key, doi = TEMPLATES.of(version.work), self.key(version.work), self.doi(version.work)
         work = dict(template.work)
         work["id"], work["doi"] = key, doi
         work["ids"] = {**work["ids"], "openalex": key, **({"doi": doi} if doi else {})}
         work["cited_by_count"] = self.cited(version.work)
         work["cited_by_api_url"] = f"https://api.openalex.org/works?filter=cites:{key.removeprefix(HOME)}"
-        if template.problem is None:
+        if template.reason is None:
             work["updated_date"] = write_naive(version.at_ms)
         return work
 

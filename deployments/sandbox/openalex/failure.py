@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 JSON = {"content-type": "application/json"}
 NOT_FOUND = Reply(
@@ -16,7 +16,7 @@ NOT_FOUND = Reply(
 NOT_ALLOWED = Reply(405, b"Method Not Allowed", {"content-type": "text/plain;charset=UTF-8"})
 
 
-class RefusalError(Exception):
+class RefusalError(Refused):
     """A request OpenAlex does not serve."""
 
     def __init__(self, status: int, error: str, message: str) -> None:

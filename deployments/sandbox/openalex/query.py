@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from deployments.sandbox.openalex.cursor import Place, read_cursor
 from deployments.sandbox.openalex.failure import bad_paging, bad_parameters
 from deployments.sandbox.openalex.filters import Filters, read_filters
-from deployments.sandbox.openalex.template import load_templates
+from deployments.sandbox.openalex.template import TEMPLATES
 
 PARAMETERS = ("api-key", "api_key", "cursor", "filter", "mailto", "page", "per-page", "per_page", "select", "sort")
 SORTS = ("cited_by_count", "updated_date")
@@ -76,7 +76,7 @@ def _number(given: Mapping[str, str], name: str, default: int) -> int:
 def _select(text: str | None) -> frozenset[str] | None:
     if text is None:
         return None
-    known = {name for template in load_templates() for name in template.work}
+    known = {name for template in TEMPLATES.templates for name in template.work}
     for name in text.split(","):
         if name not in known:
             valid = ", ".join(sorted(known))

@@ -1,14 +1,9 @@
 """The works the corpus is made of, in OpenAlex's shape."""
 
-import gzip
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import orjson
-
-NO_DATE = "0000"
+from deployments.sandbox.recording import Recording, update_flaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,22 +13,16 @@ class Template:
     work: dict[str, Any]
     type: str
     title: str
-    problem: str | None
-
-
-@cache
-def load_templates() -> tuple[Template, ...]:
-    """The works, always in the same order."""
-    packed = (files(__package__) / "records.jsonl.gz").read_bytes()
-    return tuple(_read(orjson.loads(line)) for line in gzip.decompress(packed).splitlines())
+    reason: str | None
 
 
 def _read(work: dict[str, Any]) -> Template:
     title = " ".join((work["title"] or "").lower().split())
-    return Template(work=work, type=work["type"], title=title, problem=_problem(work.get("updated_date")))
+    return Template(work=work, type=work["type"], title=title, reason=_reason(work.get("updated_date")))
 
 
-def _problem(updated: str | None) -> str | None:
-    if updated is None:
-        return "UPDATED_AT_MISSING"
-    return "UPDATED_AT_INVALID" if updated.startswith(NO_DATE) else None
+def _reason(updated: str | None) -> str | None:
+    return None if updated == "" else update_flaw(updated)  # the empty one is each version's own to fill in
+
+
+TEMPLATES = Recording(__package__, "records.jsonl.gz", _read)

@@ -1,21 +1,22 @@
 """The E-utilities over the corpus: esearch, esummary and efetch of PubMed."""
 
 from dataclasses import replace
-from functools import partial
 
 import orjson
 
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
+from deployments.sandbox.corpus import Version
+from deployments.sandbox.instant import DAY_MS
 from deployments.sandbox.page import error_page
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.present import Present
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.pubmed import failure
-from deployments.sandbox.pubmed.catalogue import DAY_MS, Catalogue
+from deployments.sandbox.pubmed.catalogue import Catalogue
 from deployments.sandbox.pubmed.fields import Facts
 from deployments.sandbox.pubmed.form import Form, read_form, read_number
 from deployments.sandbox.pubmed.limits import WITH_KEY, good_key, limit_for, limit_headers
 from deployments.sandbox.pubmed.search import REACHABLE, Search, read_search, render_search
 from deployments.sandbox.pubmed.summary import missing, summarise
+from deployments.sandbox.pubmed.template import TEMPLATES
 from deployments.sandbox.pubmed.term import UnbalancedTermError
 from deployments.sandbox.rate import RateMeter
 from deployments.sandbox.settings import Behaviour
@@ -32,11 +33,10 @@ SET_TYPE = (
 class PubmedApi:
     """Answers as the E-utilities do for db=pubmed."""
 
-    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
-        self._corpus = corpus
-        self._clock = clock
+    def __init__(self, present: Present, behaviour: Behaviour) -> None:
+        self._present = present
         self._behaviour = behaviour
-        self._catalogue = Catalogue(corpus)
+        self._catalogue = Catalogue(present.corpus)
         self._without_key = RateMeter()
 
     def answer(self, request: Request) -> Reply:
@@ -50,32 +50,26 @@ class PubmedApi:
         """The 429, which is JSON whatever was asked for."""
         return failure.rate_limited(CALLER, self._behaviour.rate_limit_per_second or WITH_KEY)
 
-    def touch(self, request: Request, works: int) -> None:
-        """Revise the first works of the asked result now."""
-        now_ms = self._clock.now_ms()
-        for version in self._asked(request)[:works]:
-            self._corpus.touch(version.work, now_ms)
+    def asked(self, request: Request) -> list[Version]:
+        """Every version the request finds now, in its order."""
+        form = read_form(request)
+        if request.path == "/esearch.fcgi":
+            return self._hits(read_search(form))
+        return [version for pmid in form.ids() if (version := self._current(pmid))]
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The records visible now, by the day they were revised, which is all PubMed says."""
-        versions = self._corpus.window(_whole_day(from_ms), _whole_day(to_ms), self._clock.now_ms())
-        return [self._true(version) for version in versions]
+        return [self._true(version) for version in self._present.window(from_ms, to_ms, DAY_MS)]
 
     def expire_scrolls(self) -> int:
         """There are none: every page is a search of its own."""
         return 0
 
     def _true(self, version: Version) -> Truth:
-        withheld, dated = self._catalogue.withheld(version.work), self._catalogue.template(version.work).dated
+        withheld, dated = self._catalogue.withheld(version.work), TEMPLATES.of(version.work).dated
         reason = "DETAIL_MISSING" if withheld else None if dated else "UPDATED_AT_MISSING"
-        return Truth(
-            id=str(self._catalogue.pmid(version.work)),
-            updated_at_ms=version.at_ms // DAY_MS * DAY_MS,
-            usable=reason is None,
-            version=version.number,
-            reason=reason,
-            record=partial(self._catalogue.record, version) if reason is None else None,
-        )
+        key = str(self._catalogue.pmid(version.work))
+        return tell(version, key, reason, None if reason else self._catalogue.record, DAY_MS)
 
     def _refusal(self, form: Form) -> Reply | None:
         """Why the request is not looked at, if it is not."""
@@ -147,7 +141,7 @@ class PubmedApi:
         work = self._catalogue.find(read_number(pmid) or 0)
         if work is None or self._catalogue.withheld(work):
             return None
-        return self._corpus.current(work, self._clock.now_ms())
+        return self._present.current(work)
 
     def _hits(self, search: Search) -> list[Version]:
         """Every version the search finds now, the highest number first."""
@@ -158,25 +152,10 @@ class PubmedApi:
         return [version for _, version in hits]
 
     def _candidates(self, search: Search) -> list[Version]:
-        span, now_ms = search.modified, self._clock.now_ms()
-        if span is None:
-            return self._corpus.window(None, None, now_ms)
-        return self._corpus.window(span.from_ms, span.to_ms, now_ms)
+        span = search.modified
+        return self._present.window(span.from_ms, span.to_ms) if span else self._present.window()
 
     def _facts(self, version: Version) -> Facts:
         work = version.work
-        template, entered_ms = self._catalogue.template(work), self._catalogue.entered_ms(work)
+        template, entered_ms = TEMPLATES.of(work), self._catalogue.entered_ms(work)
         return Facts(self._catalogue.pmid(work), template, version.at_ms, entered_ms)
-
-    def _asked(self, request: Request) -> list[Version]:
-        form = read_form(request)
-        if request.path != "/esearch.fcgi":
-            return [version for pmid in form.ids() if (version := self._current(pmid))]
-        try:
-            return self._hits(read_search(form))
-        except UnbalancedTermError:
-            return []
-
-
-def _whole_day(ms: int | None) -> int | None:
-    return None if ms is None else -(-ms // DAY_MS) * DAY_MS

@@ -6,7 +6,7 @@ from typing import Any
 from deployments.sandbox.corpus import Corpus, Version
 from deployments.sandbox.instant import to_datetime, to_ms
 from deployments.sandbox.pubmed.record import make_record, parse
-from deployments.sandbox.pubmed.template import Template, load_templates
+from deployments.sandbox.pubmed.template import TEMPLATES
 
 MOST_PMIDS = 41_000_000
 # A prime beside the factors of MOST_PMIDS: every work has a PMID of its own, in no order of work or time.
@@ -16,7 +16,6 @@ FIRST_PMC = 3_000_000
 FIRST_ENTRY = datetime(2025, 1, 1, tzinfo=UTC)
 ENTRY_DAYS = 360
 WITHHELD_EVERY, WITHHELD_AT = 40, 17
-DAY_MS = 86_400_000
 
 
 class Catalogue:
@@ -24,11 +23,6 @@ class Catalogue:
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-
-    def template(self, work: int) -> Template:
-        """The record this one repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
 
     def pmid(self, work: int) -> int:
         """The work's number in PubMed, of one to eight digits."""
@@ -63,7 +57,7 @@ class Catalogue:
             "entered_day": str(entered.day),
             "note": f'<GeneralNote Owner="NLM">Revision {version.number}</GeneralNote>' if version.number > 1 else "",
         }
-        return self.template(work).fill(values)
+        return TEMPLATES.of(work).fill(values)
 
     def record(self, version: Version) -> dict[str, Any]:
         """What a harvest should make of this version."""

@@ -2,14 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from deployments.sandbox.instant import to_ms
+from deployments.sandbox.instant import unit_of
 from deployments.sandbox.pubmed.record import Element, date_parts
 
 FORM = re.compile(r"(\d{4})(?:/(\d{1,2})(?:/(\d{1,2}))?)?")
-SURELY_NEXT_MONTH = timedelta(days=31)
-SURELY_NEXT_YEAR = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +40,6 @@ def _unit(text: str) -> Span | None:
         return None
     year, month, day = (int(part) if part else None for part in found.groups())
     try:
-        start = datetime(year or 0, month or 1, day or 1, tzinfo=UTC)
-        return Span(to_ms(start), to_ms(_after(start, month, day)))
+        return Span(*unit_of(year or 0, month or None, day or None))
     except (ValueError, OverflowError):
         return None
-
-
-def _after(start: datetime, month: int | None, day: int | None) -> datetime:
-    if day:
-        return start + timedelta(days=1)
-    if month:
-        return (start + SURELY_NEXT_MONTH).replace(day=1)
-    return (start + SURELY_NEXT_YEAR).replace(month=1, day=1)

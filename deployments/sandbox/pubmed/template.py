@@ -1,14 +1,12 @@
 """The records the corpus is made of, with slots where each work has its own values."""
 
-import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from deployments.sandbox.pubmed.record import Element, make_record, parse
 from deployments.sandbox.pubmed.span import Span, read_published
+from deployments.sandbox.recording import Recording
 
 RECORD = re.compile(r"<(Pubmed(?:Book)?Article)>.*?</\1>", re.DOTALL)
 OWN_IDS = re.compile(r"<ArticleIdList>.*?</ArticleIdList>", re.DOTALL)
@@ -38,13 +36,6 @@ class Template:
     def fill(self, values: Mapping[str, str]) -> str:
         """The record with these values in its slots."""
         return SLOT.sub(lambda slot: values[slot[1]], self.text)
-
-
-@cache
-def load_templates() -> tuple[Template, ...]:
-    """The records, always in the same order."""
-    packed = (files(__package__) / "articles.xml.gz").read_bytes()
-    return tuple(_read(found[0]) for found in RECORD.finditer(gzip.decompress(packed).decode()))
 
 
 def _read(text: str) -> Template:
@@ -77,3 +68,10 @@ def _cut_ids(ids: str) -> str:
     ids = PUBMED_ID.sub("\\1\x00pmid\x00", ids)
     ids = PMC_ID.sub("\\1\x00pmc\x00", ids)
     return DOI_ID.sub("\\1\x00mark\x00", ids)
+
+
+def _records(text: bytes) -> Iterable[str]:
+    return (found[0] for found in RECORD.finditer(text.decode()))
+
+
+TEMPLATES = Recording(__package__, "articles.xml.gz", _read, _records)

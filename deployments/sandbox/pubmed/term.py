@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 
+from deployments.sandbox.provider import Refused
 from deployments.sandbox.pubmed.fields import Facts, Test, read_test
 
 TOKEN = re.compile(r'\(|\)|"[^"]*"(?:\s*\[[^\]]*\])?|[^\s()"\[\]]+(?:\s*\[[^\]]*\])?|\S')
@@ -16,7 +17,7 @@ OPERATORS: dict[str, Callable[[Test, Test], Test]] = {
 MOST_NESTED = 50
 
 
-class UnbalancedTermError(Exception):
+class UnbalancedTermError(Refused):
     """Parentheses that do not fit: PubMed's search answers an error in a 200."""
 
 

@@ -1,19 +1,20 @@
 """The Semantic Scholar API over the corpus: papers by id, and the bulk search that lists them."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import orjson
 
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.corpus import Version
+from deployments.sandbox.present import Present, beyond
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.semanticscholar.batch import read_ids
 from deployments.sandbox.semanticscholar.catalogue import Catalogue
 from deployments.sandbox.semanticscholar.expected import expected_record
 from deployments.sandbox.semanticscholar.failure import FORBIDDEN, JSON, NO_ROUTE, TOO_MANY, RefusalError
 from deployments.sandbox.semanticscholar.fields import read_fields
 from deployments.sandbox.semanticscholar.query import Place, Query, read_query, write_token
+from deployments.sandbox.semanticscholar.template import TEMPLATES
 from deployments.sandbox.settings import Behaviour
 
 ROOT = "/graph/v1/paper"
@@ -25,10 +26,9 @@ OVERESTIMATE = 50
 class SemanticScholarApi:
     """Answers as Semantic Scholar does."""
 
-    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
-        self._corpus = corpus
-        self._clock = clock
-        self._catalogue = Catalogue(corpus)
+    def __init__(self, present: Present, behaviour: Behaviour) -> None:
+        self._present = present
+        self._catalogue = Catalogue(present.corpus)
 
     def answer(self, request: Request) -> Reply:
         """What Semantic Scholar would answer; a key that begins with `invalid` is not known."""
@@ -43,38 +43,26 @@ class SemanticScholarApi:
         """The 429 of the real one: JSON, without Retry-After."""
         return TOO_MANY
 
-    def touch(self, request: Request, works: int) -> None:
-        """Change the first papers of the asked result now."""
-        try:
-            is_batch = request.path == f"{ROOT}/batch"
-            hits = self._named(request.body) if is_batch else self._search(read_query(request.query))
-        except RefusalError:
-            return
-        now_ms = self._clock.now_ms()
-        for version in [hit for hit in hits if hit][:works]:
-            self._corpus.touch(version.work, now_ms)
+    def asked(self, request: Request) -> list[Version]:
+        """Every paper the request finds now, in its order."""
+        is_batch = request.path == f"{ROOT}/batch"
+        hits = self._named(request.body) if is_batch else self._search(read_query(request.query))
+        return [hit for hit in hits if hit]
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The papers visible now, by the time they changed, which no answer tells."""
-        return [self._true(version) for version in self._corpus.window(from_ms, to_ms, self._clock.now_ms())]
+        return [self._true(version) for version in self._present.window(from_ms, to_ms)]
 
     def expire_scrolls(self) -> int:
         """None: a token is a place, and the server keeps nothing."""
         return 0
 
     def _true(self, version: Version) -> Truth:
-        gone = self._catalogue.gone(version.work)
-        return Truth(
-            id=self._catalogue.key(version.work),
-            updated_at_ms=version.at_ms,
-            usable=not gone,
-            version=version.number,
-            reason="DETAIL_MISSING" if gone else None,
-            record=None if gone else self._record(version),
-        )
+        reason = "DETAIL_MISSING" if self._catalogue.gone(version.work) else None
+        return tell(version, self._catalogue.key(version.work), reason, None if reason else self._record)
 
-    def _record(self, version: Version) -> Callable[[], dict[str, Any]]:
-        return lambda: expected_record(self._catalogue.body(version))
+    def _record(self, version: Version) -> dict[str, Any]:
+        return expected_record(self._catalogue.body(version))
 
     def _route(self, request: Request) -> Reply:
         if (request.method, request.path) == ("POST", f"{ROOT}/batch"):
@@ -98,11 +86,11 @@ class SemanticScholarApi:
     def _current(self, work: int | None) -> Version | None:
         if work is None or self._catalogue.gone(work):
             return None
-        return self._corpus.current(work, self._clock.now_ms())
+        return self._present.current(work)
 
     def _bulk(self, query: Query) -> Reply:
         found = self._search(query)
-        rest = found if query.after is None else [hit for hit in found if self._place(query, hit) > query.after]
+        rest = beyond(found, query.after, partial(self._place, query))
         hits = rest[:PAGE]
         envelope = {
             "total": len(found) + len(found) // OVERESTIMATE,
@@ -113,12 +101,12 @@ class SemanticScholarApi:
 
     def _search(self, query: Query) -> list[Version]:
         """Every paper the query finds now, in its order."""
-        hits = self._corpus.window(None, None, self._clock.now_ms())
+        hits = self._present.window(None, None)
         fitting = [hit for hit in hits if self._fits(query, hit.work)]
-        return sorted(fitting, key=lambda version: self._place(query, version))
+        return sorted(fitting, key=partial(self._place, query))
 
     def _fits(self, query: Query, work: int) -> bool:
-        paper = self._catalogue.template(work)
+        paper = TEMPLATES.of(work)
         if query.years and not query.years[0] <= (paper["year"] or -1) <= query.years[1]:
             return False
         title = (paper["title"] or "").lower()

@@ -1,12 +1,11 @@
 """Every version of the corpus as a Semantic Scholar paper."""
 
 import hashlib
-import zlib
 from collections.abc import Callable
 from functools import cached_property
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.semanticscholar.template import Paper, load_templates
+from deployments.sandbox.semanticscholar.template import TEMPLATES, Paper
 
 FIRST_CORPUS_ID = 200_000_000
 GONE_EVERY = 40
@@ -26,11 +25,6 @@ class Catalogue:
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
 
-    def template(self, work: int) -> Paper:
-        """The paper this one repeats."""
-        templates = load_templates()
-        return templates[work % len(templates)]
-
     def key(self, work: int) -> str:
         """The paperId: 40 hexadecimal digits."""
         return hashlib.sha1(f"paper:{work}".encode(), usedforsecurity=False).hexdigest()
@@ -46,13 +40,13 @@ class Catalogue:
 
     def external(self, work: int) -> dict[str, str | int]:
         """The ids others gave the paper; the corpus id is a number."""
-        given = self.template(work)["externalIds"]
+        given = TEMPLATES.of(work)["externalIds"]
         others: dict[str, str | int] = {n: EXTERNAL[n](stem, work) for n, stem in given.items() if n in EXTERNAL}
         return {**others, "CorpusId": FIRST_CORPUS_ID + work}
 
     def body(self, version: Version) -> Paper:
         """The whole paper as this version is served."""
-        paper, key = dict(self.template(version.work)), self.key(version.work)
+        paper, key = dict(TEMPLATES.of(version.work)), self.key(version.work)
         paper["paperId"], paper["url"] = key, f"https://www.semanticscholar.org/paper/{key}"
         paper["externalIds"] = self.external(version.work)
         paper["corpusId"] = FIRST_CORPUS_ID + version.work
@@ -61,7 +55,7 @@ class Catalogue:
 
     def cited(self, work: int) -> int:
         """How often it is cited."""
-        return zlib.crc32(f"{self._corpus.seed}:{work}".encode()) % 5000
+        return self._corpus.draw(work) % 5000
 
     @cached_property
     def _known(self) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 import orjson
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 JSON = {"content-type": "application/json"}
 FORBIDDEN = Reply(403, b'{"message":"Forbidden"}', {**JSON, "x-amzn-errortype": "ForbiddenException"})
@@ -19,7 +19,7 @@ TOO_MANY = Reply(
 )
 
 
-class RefusalError(Exception):
+class RefusalError(Refused):
     """A request Semantic Scholar answers with 400."""
 
     def reply(self) -> Reply:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from deployments.sandbox.semanticscholar.failure import RefusalError
-from deployments.sandbox.semanticscholar.template import Paper, load_templates
+from deployments.sandbox.semanticscholar.template import TEMPLATES, Paper
 
 DEFAULT = "title"
 AUTHOR_FIELDS = frozenset({"authors.authorId", "authors.name"})
@@ -27,7 +27,7 @@ class Fields:
 def read_fields(text: str | None) -> Fields:
     """The fields asked for; the ids always come along."""
     asked = [name.strip() for name in (text or DEFAULT).split(",")]
-    known = set(load_templates()[0]) | AUTHOR_FIELDS
+    known = set(TEMPLATES.templates[0]) | AUTHOR_FIELDS
     unknown = [name for name in asked if name not in known]
     if unknown:
         raise RefusalError(f"Unrecognized or unsupported fields: [{', '.join(unknown)}]")

@@ -1,16 +1,16 @@
 """The Zenodo API over the corpus: `/api/records` and `/api/records/{id}`."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import orjson
 
-from deployments.sandbox.clock import SandboxClock
-from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.provider import Reply, Request, Truth
+from deployments.sandbox.corpus import Version
+from deployments.sandbox.logic import span_of
+from deployments.sandbox.present import Present
+from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.settings import Behaviour
-from deployments.sandbox.zenodo.catalogue import Catalogue
+from deployments.sandbox.zenodo.catalogue import Catalogue, template_of
 from deployments.sandbox.zenodo.concept import is_latest, work_of
 from deployments.sandbox.zenodo.envelope import base_url, envelope
 from deployments.sandbox.zenodo.failure import JSON, NO_ROUTE, NOT_ALLOWED, NOT_FOUND, RefusedError, error
@@ -24,11 +24,10 @@ RECORDS = "/api/records"
 class ZenodoApi:
     """Answers as Zenodo does."""
 
-    def __init__(self, corpus: Corpus, clock: SandboxClock, behaviour: Behaviour) -> None:
-        self._corpus = corpus
-        self._clock = clock
-        self._catalogue = Catalogue(corpus)
-        self._quota = Quota(clock, behaviour)
+    def __init__(self, present: Present, behaviour: Behaviour) -> None:
+        self._present = present
+        self._catalogue = Catalogue(present.corpus)
+        self._quota = Quota(present.clock, behaviour)
 
     def answer(self, request: Request) -> Reply:
         """What Zenodo would answer."""
@@ -44,37 +43,24 @@ class ZenodoApi:
         reply = error(429, self._quota.wording)
         return replace(reply, headers={**reply.headers, **self._quota.headers(), "x-ratelimit-remaining": "0"})
 
-    def touch(self, request: Request, works: int) -> None:
-        """Update the first records of the asked result, now."""
-        try:
-            hits = self._search(read_query(request.query, identified=_identified(request)))
-        except RefusedError:
-            return
-        now_ms = self._clock.now_ms()
-        for version in hits[:works]:
-            self._corpus.touch(version.work, now_ms)
+    def asked(self, request: Request) -> list[Version]:
+        """Every version the request finds now, in its order."""
+        return self._search(read_query(request.query, identified=_identified(request)))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The records visible now, all versions of an upload among them, by the update time they are served with."""
-        return [self._true(version) for version in self._corpus.window(from_ms, to_ms, self._clock.now_ms())]
+        return [self._true(version) for version in self._present.window(from_ms, to_ms)]
 
     def expire_scrolls(self) -> int:
         """Pages have numbers: there is no scroll to end."""
         return 0
 
     def _true(self, version: Version) -> Truth:
-        flaw = self._catalogue.template(version.work).flaw
-        return Truth(
-            id=self._catalogue.key(version.work),
-            updated_at_ms=version.at_ms,
-            usable=flaw is None,
-            version=version.number,
-            reason=flaw,
-            record=partial(self._record, version),
-        )
+        reason = template_of(version.work).reason
+        return tell(version, self._catalogue.key(version.work), reason, self._record)
 
     def _record(self, version: Version) -> dict[str, Any]:
-        return common_record(self._catalogue.body(version, self._clock.now_ms(), ""))
+        return common_record(self._catalogue.body(version, self._present.now_ms(), ""))
 
     def _route(self, request: Request) -> Reply:
         if request.method not in {"GET", "HEAD"}:
@@ -85,15 +71,16 @@ class ZenodoApi:
         return self._detail(request, number) if number != request.path else NO_ROUTE
 
     def _detail(self, request: Request, number: str) -> Reply:
-        work = work_of(int(number), self._corpus) if number.isascii() and number.isdecimal() else None
-        now_ms = self._clock.now_ms()
-        version = None if work is None else self._corpus.current(work, now_ms)
+        work = work_of(int(number), self._present.corpus) if number.isascii() and number.isdecimal() else None
+        version = self._present.current(work)
         if version is None:
             return NOT_FOUND
-        return Reply(200, orjson.dumps(self._catalogue.body(version, now_ms, base_url(request))), ids=(number,))
+        return Reply(
+            200, orjson.dumps(self._catalogue.body(version, self._present.now_ms(), base_url(request))), ids=(number,)
+        )
 
     def _list(self, request: Request, query: Query) -> Reply:
-        hits, now_ms, base = self._search(query), self._clock.now_ms(), base_url(request)
+        hits, now_ms, base = self._search(query), self._present.now_ms(), base_url(request)
         page = hits[query.offset : query.offset + query.size]
         records = [self._catalogue.body(version, now_ms, base) for version in page]
         document = envelope(request, query, records, len(hits))
@@ -102,12 +89,12 @@ class ZenodoApi:
 
     def _search(self, query: Query) -> list[Version]:
         """Every version the query finds now, in its order; of an upload only the latest unless all are asked for."""
-        span, now_ms = query.clause.span("updated"), self._clock.now_ms()
+        span, now_ms = span_of(query.clause, "updated"), self._present.now_ms()
         hits = [
             version
-            for version in self._corpus.window(span.from_ms, span.to_ms, now_ms)
-            if (query.all_versions or is_latest(version.work, self._corpus, now_ms))
-            and query.clause.holds(self._catalogue.document(version))
+            for version in self._present.window(span.from_ms, span.to_ms)
+            if (query.all_versions or is_latest(version.work, self._present.corpus, now_ms))
+            and query.clause.fits(self._catalogue.document(version))
         ]
         return self._sorted(query.sort, hits)
 

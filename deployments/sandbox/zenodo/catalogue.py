@@ -1,17 +1,15 @@
 """Every version of the corpus as a record of Zenodo."""
 
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.instant import to_datetime
+from deployments.sandbox.instant import HOUR_MS, to_datetime
 from deployments.sandbox.lucene.field import texts_at
 from deployments.sandbox.zenodo.concept import concept_id, first_work, is_latest, record_id, version_index
-from deployments.sandbox.zenodo.template import OWN_PREFIX, Template, load_templates
+from deployments.sandbox.zenodo.template import OWN_PREFIX, TEMPLATES, Template
 
-HOUR_MS = 3_600_000
 KEYWORDS = frozenset({"id", "recid", "doi", "conceptrecid", "conceptdoi", "metadata.resource_type.id"})
 LEGACY = {
     **{name: f"metadata.{name}" for name in ("title", "description", "keywords", "publication_date", "creators.name")},
@@ -22,16 +20,16 @@ LEGACY = {
 PLAIN = ("metadata.title", "metadata.description", "metadata.creators.name", "metadata.keywords")
 
 
+def template_of(work: int) -> Template:
+    """The record this work repeats; all versions of an upload repeat the same."""
+    return TEMPLATES.of(first_work(work))
+
+
 class Catalogue:
     """Gives the corpus its record numbers and its bodies; nothing is loaded before it is asked for."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
-
-    def template(self, work: int) -> Template:
-        """The record this work repeats; all versions of an upload repeat the same."""
-        templates = load_templates()
-        return templates[first_work(work) % len(templates)]
 
     def key(self, work: int) -> str:
         """The record's number, as text."""
@@ -39,18 +37,18 @@ class Catalogue:
 
     def doi(self, work: int) -> str | None:
         """The record's DOI, Zenodo's own or a foreign one; some have none."""
-        template = self.template(work)
+        template = template_of(work)
         if template.foreign_doi:
             return f"{template.foreign_doi}.w{work}"
         return f"{OWN_PREFIX}{record_id(work)}" if "doi" in template.record else None
 
     def created_ms(self, work: int) -> int:
         """When the record was made: an hour apart for each that repeats the same one."""
-        return self.template(work).created_ms + work // len(load_templates()) * HOUR_MS + version_index(work)
+        return template_of(work).created_ms + TEMPLATES.turn(work) * HOUR_MS + version_index(work)
 
     def rank(self, version: Version) -> int:
         """The place by best match: steady, and unrelated to time."""
-        return zlib.crc32(f"{self._corpus.seed}:{version.work}".encode())
+        return self._corpus.draw(version.work)
 
     def document(self, version: Version) -> "RecordDocument":
         """The version as it is indexed."""
@@ -58,7 +56,7 @@ class Catalogue:
 
     def body(self, version: Version, now_ms: int, base: str) -> dict[str, Any]:
         """The record as this version is served."""
-        work, template = version.work, self.template(version.work)
+        work, template = version.work, template_of(version.work)
         body = {
             **template.record,
             "created": write_time(self.created_ms(work)),
@@ -72,7 +70,7 @@ class Catalogue:
                 "self_html": f"https://zenodo.org/records/{record_id(work)}",
             },
         }
-        if template.flaw is None:
+        if template.reason is None:
             body["updated"] = body["modified"] = write_time(version.at_ms)
         return self._with_dois(body, work)
 
@@ -97,12 +95,12 @@ class RecordDocument:
     catalogue: Catalogue
     version: Version
 
-    def instant(self, field: str) -> int | None:
+    def date_ms(self, field: str) -> int | None:
         """The time in `updated` or `created`, to the millisecond, or the day of publication."""
         if field == "updated":
             return self.version.at_ms
         if LEGACY.get(field, field) == "metadata.publication_date":
-            return self.catalogue.template(self.version.work).published_ms
+            return template_of(self.version.work).published_ms
         return self.catalogue.created_ms(self.version.work) if field == "created" else None
 
     def values(self, field: str | None) -> Iterable[str]:
@@ -119,7 +117,7 @@ class RecordDocument:
             if field in KEYWORDS:
                 yield from self._keyword(field)
             elif field.startswith("metadata."):
-                yield from texts_at(self.catalogue.template(self.version.work).record, field)
+                yield from texts_at(template_of(self.version.work).record, field)
 
     def _keyword(self, field: str) -> Iterator[str]:
         work = self.version.work
@@ -128,7 +126,7 @@ class RecordDocument:
         elif field == "doi":
             yield from filter(None, (self.catalogue.doi(work),))
         elif field == "metadata.resource_type.id":
-            kind = self.catalogue.template(work).record["metadata"]["resource_type"]
+            kind = template_of(work).record["metadata"]["resource_type"]
             yield "-".join(kind[name] for name in ("type", "subtype") if name in kind)
         else:
             yield f"{OWN_PREFIX if field == 'conceptdoi' else ''}{concept_id(work)}"

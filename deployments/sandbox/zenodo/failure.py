@@ -4,14 +4,14 @@ from typing import Any
 
 import orjson
 
-from deployments.sandbox.provider import Reply
+from deployments.sandbox.provider import Refused, Reply
 
 JSON = {"content-type": "application/json"}
 OUT_OF_REACH = "Invalid querystring parameters."
 UNREADABLE = "The syntax of the search query is invalid."
 
 
-class RefusedError(Exception):
+class RefusedError(Refused):
     """A request Zenodo answers with 400; a field and its message, or a message alone."""
 
     def __init__(self, message: str, field: str | None = None) -> None:

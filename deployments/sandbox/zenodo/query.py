@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deployments.sandbox.lucene.clause import Clause, Either, Phrase, words
+from deployments.sandbox.logic import Some
+from deployments.sandbox.lucene.clause import Clause, Phrase, words
 from deployments.sandbox.lucene.query import DateError, LuceneError, Operator, read_lucene
 from deployments.sandbox.zenodo.failure import OUT_OF_REACH, UNREADABLE, RefusedError
 
@@ -50,7 +51,7 @@ def _clause(text: str) -> Clause:
     except DateError as error:
         raise RefusedError(UNREADABLE) from error
     except LuceneError:
-        return Either(tuple(Phrase(None, word) for word in words(text)))
+        return Some(tuple(Phrase(None, word) for word in words(text)))
 
 
 def _sort(given: Mapping[str, str]) -> str:

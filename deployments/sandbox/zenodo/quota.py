@@ -4,11 +4,11 @@ import time
 from collections import deque
 
 from deployments.sandbox.clock import SandboxClock
+from deployments.sandbox.instant import SECOND_MS
 from deployments.sandbox.settings import Behaviour
 
 PER_MINUTE = 30
 MINUTE_MS = 60_000
-SECOND_MS = 1000
 
 
 class Quota:

@@ -1,15 +1,11 @@
 """The records the uploads of the corpus are made of."""
 
-import gzip
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
-
-import orjson
 
 from deployments.sandbox.instant import read_ms
 from deployments.sandbox.lucene.stamp import read_stamp
+from deployments.sandbox.recording import Recording, update_flaw
 
 OWN_PREFIX = "10.5281/zenodo."
 
@@ -20,7 +16,7 @@ class Template:
 
     record: dict[str, Any]
     created_ms: int
-    flaw: str | None
+    reason: str | None
     published_ms: int | None
 
     @property
@@ -30,16 +26,9 @@ class Template:
         return doi if doi and not doi.startswith(OWN_PREFIX) else None
 
 
-@cache
-def load_templates() -> tuple[Template, ...]:
-    """The records, always in the same order."""
-    packed = (files(__package__) / "records.jsonl.gz").read_bytes()
-    return tuple(_read(orjson.loads(line)) for line in gzip.decompress(packed).splitlines())
-
-
 def _read(record: dict[str, Any]) -> Template:
-    flaw, published = _flaw(record.get("updated")), record["metadata"].get("publication_date")
-    return Template(record, read_ms(record["created"]), flaw, _day_ms(published or ""))
+    reason, published = update_flaw(record.get("updated")), record["metadata"].get("publication_date")
+    return Template(record, read_ms(record["created"]), reason, _day_ms(published or ""))
 
 
 def _day_ms(text: str) -> int | None:
@@ -50,11 +39,4 @@ def _day_ms(text: str) -> int | None:
         return None
 
 
-def _flaw(updated: str | None) -> str | None:
-    if not updated:
-        return "UPDATED_AT_MISSING"
-    try:
-        read_ms(updated)
-    except ValueError:
-        return "UPDATED_AT_INVALID"
-    return None
+TEMPLATES = Recording(__package__, "records.jsonl.gz", _read)

@@ -1,11 +1,14 @@
 """One request to the sandbox's arXiv, and what is read from it."""
 
 from dataclasses import dataclass
+from functools import partial
 from xml.etree import ElementTree as ET
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 SOURCE = "arxiv"
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -27,7 +30,7 @@ class Feed:
 def get(sandbox: Sandbox, **asked: object) -> httpx.Response:
     """Ask `/api/query`."""
     params = {name: str(value) for name, value in asked.items()}
-    return httpx.get(f"{sandbox.url(SOURCE)}/api/query", params=params, timeout=30, trust_env=False, verify=False)
+    return CLIENT.get(f"{sandbox.url(SOURCE)}/api/query", params=params, timeout=30)
 
 
 def feed(sandbox: Sandbox, search: str = EVERYTHING, **asked: object) -> Feed:
@@ -58,7 +61,4 @@ def bare_ids(entries: list[ET.Element]) -> list[str]:
     return [name.rpartition("v")[0] for entry in entries if (name := versioned(entry))]
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The ids that can be found out."""
-    rows = sandbox.truth(SOURCE, from_=from_, to=to, record=True)
-    return {row["id"] for row in rows if row["reason"] != "ID_MISSING"}
+true_ids = partial(wire.told_ids, SOURCE)

@@ -1,6 +1,5 @@
 """arXiv's `/api/query` as it is documented."""
 
-import httpx
 import pytest
 
 from deployments.sandbox.remote import Sandbox
@@ -17,6 +16,7 @@ from tests.sandbox.arxiv.client import (
     versioned,
     window,
 )
+from tests.sandbox.wire import CLIENT
 
 DAY = window("202601090000", "202601092359")
 
@@ -77,11 +77,11 @@ def test_ids_are_listed_with_or_without_a_version(sandbox: Sandbox) -> None:
 
 def test_a_query_may_come_as_a_form(sandbox: Sandbox) -> None:
     url = f"{sandbox.url(SOURCE)}/api/query"
-    posted = httpx.post(url, data={"search_query": DAY, "max_results": "3"}, verify=False)
+    posted = CLIENT.post(url, data={"search_query": DAY, "max_results": "3"})
 
     assert read_feed(posted.text).total == feed(sandbox, DAY).total
-    assert httpx.put(url, verify=False).status_code == 405
-    assert httpx.get(f"{sandbox.url(SOURCE)}/api/other", verify=False).status_code == 404
+    assert CLIENT.put(url).status_code == 405
+    assert CLIENT.get(f"{sandbox.url(SOURCE)}/api/other").status_code == 404
 
 
 REFUSED = [

@@ -5,6 +5,8 @@ from typing import Any
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 Preprint = dict[str, Any]
 DAYS = ("2026-01-09", "2026-01-10")
@@ -12,15 +14,12 @@ DAYS = ("2026-01-09", "2026-01-10")
 
 def get(sandbox: Sandbox, path: str, server: str = "biorxiv") -> httpx.Response:
     """Ask below `/details/{server}`."""
-    return httpx.get(f"{sandbox.url(server)}/details/{server}/{path}", timeout=10, trust_env=False, verify=False)
+    return CLIENT.get(f"{sandbox.url(server)}/details/{server}/{path}")
 
 
 def answer(sandbox: Sandbox, first: str, last: str, cursor: object, server: str = "biorxiv") -> dict[str, Any]:
     """One page of an interval, whatever it holds."""
-    response = get(sandbox, f"{first}/{last}/{cursor}", server)
-    assert response.status_code == 200, response.text
-    found: dict[str, Any] = response.json()
-    return found
+    return wire.page(get(sandbox, f"{first}/{last}/{cursor}", server))
 
 
 def key(preprint: Preprint) -> str | None:
@@ -35,5 +34,4 @@ def keys(preprints: list[Preprint]) -> list[str]:
 
 def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None, server: str = "biorxiv") -> list[str]:
     """The keys that can be found out, in order."""
-    rows = sandbox.truth(server, from_=from_, to=to, record=True)
-    return sorted(row["id"] for row in rows if row["reason"] != "ID_MISSING")
+    return sorted(wire.told_ids(server, sandbox, from_, to))

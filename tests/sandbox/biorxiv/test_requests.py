@@ -1,10 +1,10 @@
 """The API of bioRxiv and medRxiv as it is documented."""
 
-import httpx
 import pytest
 
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.biorxiv.client import DAYS, answer, get, keys, true_ids
+from tests.sandbox.wire import CLIENT
 
 FIELDS = (
     "title authors author_corresponding author_corresponding_institution doi date version type license category"
@@ -113,9 +113,9 @@ def test_what_cannot_be_read_is_a_200_with_a_message(sandbox: Sandbox, path: str
 
 def test_each_server_answers_for_itself(sandbox: Sandbox) -> None:
     for path in ("/details/medrxiv/2026-01-09/2026-01-10/0", "/pubs/biorxiv/2026-01-09/2026-01-10/0"):
-        response = httpx.get(f"{sandbox.url('biorxiv')}{path}", verify=False)
+        response = CLIENT.get(f"{sandbox.url('biorxiv')}{path}")
         assert response.json()["messages"][0]["status"].startswith("Error : unknown")
-    assert httpx.post(f"{sandbox.url('biorxiv')}/details", verify=False).status_code == 405
+    assert CLIENT.post(f"{sandbox.url('biorxiv')}/details").status_code == 405
 
 
 def test_a_rate_limit_is_held_with_html(sandbox: Sandbox) -> None:

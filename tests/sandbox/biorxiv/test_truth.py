@@ -6,9 +6,9 @@ import pytest
 
 from deployments.sandbox.biorxiv.history import posted
 from deployments.sandbox.biorxiv.server import BIORXIV, MEDRXIV, Server
-from deployments.sandbox.biorxiv.template import load_templates
-from deployments.sandbox.corpus import DAY_MS, Corpus
-from deployments.sandbox.instant import to_ms
+from deployments.sandbox.biorxiv.template import TEMPLATES
+from deployments.sandbox.corpus import Corpus
+from deployments.sandbox.instant import DAY_MS, to_ms
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.settings import UNTIL, Settings
 from tests.sandbox.biorxiv import careful
@@ -52,7 +52,7 @@ def test_a_window_of_the_truth_is_as_coarse_as_a_day(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(("server", "reasons"), [(BIORXIV, 5), (MEDRXIV, 5)])
 def test_a_few_per_cent_cannot_be_used(server: Server, reasons: int) -> None:
-    templates = load_templates(server)
+    templates = TEMPLATES[server].templates
 
     assert len([template for template in templates if template.reason]) == reasons
     assert len(templates) in {100, 120}

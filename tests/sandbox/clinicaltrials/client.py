@@ -1,10 +1,13 @@
 """One request to the sandbox's ClinicalTrials.gov, and what is read from it."""
 
+from functools import partial
 from typing import Any
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 SOURCE = "clinicaltrials"
 Study = dict[str, Any]
@@ -17,15 +20,12 @@ def get(sandbox: Sandbox, **asked: object) -> httpx.Response:
 
 def at(sandbox: Sandbox, path: str, params: dict[str, str] | None = None) -> httpx.Response:
     """Ask for what is below `/api/v2`."""
-    return httpx.get(f"{sandbox.url(SOURCE)}/api/v2{path}", params=params, timeout=10, trust_env=False, verify=False)
+    return CLIENT.get(f"{sandbox.url(SOURCE)}/api/v2{path}", params=params)
 
 
 def page(sandbox: Sandbox, **asked: object) -> dict[str, Any]:
     """A page that must be fine."""
-    response = get(sandbox, **asked)
-    assert response.status_code == 200, response.text
-    found: dict[str, Any] = response.json()
-    return found
+    return wire.page(get(sandbox, **asked))
 
 
 def window(first: str, last: str) -> str:
@@ -45,7 +45,4 @@ def nct_ids(studies: list[Study]) -> list[str]:
     return [number for number in numbers if number]
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The NCT numbers that can be found out."""
-    rows = sandbox.truth(SOURCE, from_=from_, to=to, record=True)
-    return {row["id"] for row in rows if row["reason"] != "ID_MISSING"}
+true_ids = partial(wire.told_ids, SOURCE)

@@ -1,10 +1,10 @@
 """ClinicalTrials.gov's `/api/v2/studies` as it is documented."""
 
-import httpx
 import pytest
 
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.clinicaltrials.client import SOURCE, at, get, nct_ids, page, true_ids, window
+from tests.sandbox.wire import CLIENT
 
 DAY = window("2026-01-09", "2026-01-09")
 
@@ -110,7 +110,7 @@ def test_a_bad_parameter_is_refused_in_plain_text(sandbox: Sandbox, asked: dict[
 
 
 def test_only_reading_is_allowed(sandbox: Sandbox) -> None:
-    assert httpx.post(f"{sandbox.url(SOURCE)}/api/v2/studies", verify=False).status_code == 405
+    assert CLIENT.post(f"{sandbox.url(SOURCE)}/api/v2/studies").status_code == 405
 
 
 def test_a_rate_limit_is_held_in_plain_text(sandbox: Sandbox) -> None:

@@ -1,11 +1,10 @@
 """What the truth says of a study is what its body says."""
 
-from typing import Any
-
-from deployments.sandbox.clinicaltrials.template import load_templates
+from deployments.sandbox.clinicaltrials.template import TEMPLATES
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.clinicaltrials import careful
 from tests.sandbox.clinicaltrials.client import SOURCE, page, updated
+from tests.sandbox.wire import true_records
 
 
 def test_the_truth_is_what_is_served(sandbox: Sandbox) -> None:
@@ -26,7 +25,7 @@ def test_the_truth_is_what_is_served(sandbox: Sandbox) -> None:
 def test_a_recorded_study_is_mapped_by_hand(sandbox: Sandbox) -> None:
     study = page(sandbox, query_titles='"intranasal oxytocin"', pageSize=1)["studies"][0]
     number = study["protocolSection"]["identificationModule"]["nctId"]
-    record = _records(sandbox)[number]
+    record = true_records(SOURCE, sandbox)[number]
 
     assert record["title"] == "Piloting Treatment With Intranasal Oxytocin in Phelan-McDermid Syndrome"
     assert record["identifiers"] == {"nct": number}
@@ -38,17 +37,17 @@ def test_a_recorded_study_is_mapped_by_hand(sandbox: Sandbox) -> None:
 
 
 def test_authors_are_the_officials_who_have_a_name(sandbox: Sandbox) -> None:
-    authors = [record.get("authors", []) for record in _records(sandbox).values()]
+    authors = [record.get("authors", []) for record in true_records(SOURCE, sandbox).values()]
 
     assert [{"name": "Study Director"}, {"name": 'Consortium <X> & "Y"'}] in authors
     assert any(len(names) == 400 for names in authors)
 
 
 def test_a_record_never_says_nothing(sandbox: Sandbox) -> None:
-    for record in _records(sandbox).values():
+    for record in true_records(SOURCE, sandbox).values():
         assert all(record.values())
         assert record.get("title", "x") == record.get("title", "x").strip()
-    assert {len(r["dates"]["created"]) for r in _records(sandbox).values() if "dates" in r} == {4, 7, 10}
+    assert {len(r["dates"]["created"]) for r in true_records(SOURCE, sandbox).values() if "dates" in r} == {4, 7, 10}
 
 
 def test_a_window_of_the_truth_is_as_coarse_as_a_day(sandbox: Sandbox) -> None:
@@ -59,11 +58,7 @@ def test_a_window_of_the_truth_is_as_coarse_as_a_day(sandbox: Sandbox) -> None:
 
 
 def test_a_few_per_cent_cannot_be_used() -> None:
-    reasons = [template.reason for template in load_templates() if template.reason]
+    reasons = [template.reason for template in TEMPLATES.templates if template.reason]
 
-    assert len(load_templates()) == 120
+    assert len(TEMPLATES.templates) == 120
     assert sorted(reasons) == ["ID_MISSING", "UPDATED_AT_INVALID", "UPDATED_AT_MISSING", "UPDATED_AT_MISSING"]
-
-
-def _records(sandbox: Sandbox) -> dict[str, Any]:
-    return {row["id"]: row["record"] for row in sandbox.truth(SOURCE, record=True) if row["record"]}

@@ -6,7 +6,8 @@ from itertools import pairwise
 import httpx
 
 from deployments.sandbox.remote import Sandbox
-from tests.sandbox.datacite.client import Doi, ask, fetch, page, window
+from tests.sandbox.datacite.client import Doi, ask, window
+from tests.sandbox.wire import fetch, page
 
 MOST_PAGES = 14
 

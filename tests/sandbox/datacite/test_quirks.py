@@ -9,7 +9,8 @@ from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings
 from tests.sandbox.datacite import naive
-from tests.sandbox.datacite.client import ask, careful, ids, page, true_ids, updated_at, window
+from tests.sandbox.datacite.client import ask, careful, ids, true_ids, updated_at, window
+from tests.sandbox.wire import page
 
 DAY = window("2026-01-09T00:00:00Z", "2026-01-09T23:59:59Z")
 
@@ -23,15 +24,14 @@ def test_a_cursor_that_is_counted_begins_anew_for_ever(sandbox: Sandbox) -> None
     assert set(careful(sandbox, size=50)) == true_ids(sandbox)
 
 
-def test_pages_by_number_end_at_10000_and_the_last_one_repeats() -> None:
-    with running(Settings(works=10_500)) as sandbox:
-        followed = naive.follow_the_pages(sandbox, size=1000)
-        assert len(set(ids(followed))) == 10_000
-        with pytest.raises(naive.NeverEndsError):
-            naive.count_the_pages(sandbox, size=1000, first=10)
-        assert ids(page(ask(sandbox, number=11, size=1000))["data"]) == ids(followed)[-1000:]
+def test_pages_by_number_end_at_10000_and_the_last_one_repeats(crowded_sandbox: Sandbox) -> None:
+    followed = naive.follow_the_pages(crowded_sandbox, size=1000)
+    assert len(set(ids(followed))) == 10_000
+    with pytest.raises(naive.NeverEndsError):
+        naive.count_the_pages(crowded_sandbox, size=1000, first=10)
+    assert ids(page(ask(crowded_sandbox, number=11, size=1000))["data"]) == ids(followed)[-1000:]
 
-        assert set(careful(sandbox, size=1000)) == true_ids(sandbox)
+    assert set(careful(crowded_sandbox, size=1000)) == true_ids(crowded_sandbox)
 
 
 def test_by_cursor_sort_is_ignored(sandbox: Sandbox) -> None:

@@ -3,9 +3,11 @@
 import pytest
 
 from deployments.sandbox.instant import read_ms
+from deployments.sandbox.logic import span_of
 from deployments.sandbox.lucene.query import LuceneError, Operator, read_lucene
 from deployments.sandbox.remote import Sandbox
-from tests.sandbox.datacite.client import ask, careful, fetch, ids, page
+from tests.sandbox.datacite.client import ask, careful, ids
+from tests.sandbox.wire import fetch, page
 
 WINDOW = "updated:[2026-01-09T00:00:00Z TO 2026-01-09T23:59:59Z]"
 
@@ -133,7 +135,7 @@ def test_the_truth_of_a_recorded_doi_is_as_read_by_hand(sandbox: Sandbox) -> Non
     ],
 )
 def test_a_bound_names_a_unit_and_brackets_say_whether_it_is_in(text: str, first: str, last: str | None) -> None:
-    span = read_lucene(f"updated:{text}", Operator.AND).span("updated")
+    span = span_of(read_lucene(f"updated:{text}", Operator.AND), "updated")
 
     assert span.from_ms == read_ms(first)
     assert span.to_ms == (read_ms(last) if last else None)

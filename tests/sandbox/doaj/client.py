@@ -2,35 +2,23 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import fetch, page
 
 Article = dict[str, Any]
-Page = dict[str, Any]
 MOST_RECORDS = 1000
-
-
-def fetch(url: str, **parameters: object) -> httpx.Response:
-    """Ask this address."""
-    asked = {name: str(value) for name, value in parameters.items()} or None
-    # Without verify=False each call would load the certificates that plain http does not need.
-    return httpx.get(url, params=asked, timeout=10, trust_env=False, verify=False)
 
 
 def ask(sandbox: Sandbox, query: str, **parameters: object) -> httpx.Response:
     """Search articles; the query is a part of the path."""
-    return fetch(f"{sandbox.url('doaj')}/api/search/articles/{quote(query, safe='')}", **parameters)
-
-
-def page(response: httpx.Response) -> Page:
-    """A page that must be fine."""
-    assert response.status_code == 200, response.text
-    found: Page = response.json()
-    return found
+    return fetch(f"{sandbox.url('doaj')}/api/search/articles/{quote(query, safe='')}", None, **parameters)
 
 
 def window(first: str, last: str) -> str:
@@ -43,9 +31,7 @@ def ids(articles: Iterable[Article]) -> list[str]:
     return [article["id"] for article in articles]
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The articles that are really there."""
-    return {row["id"] for row in sandbox.truth("doaj", from_=from_, to=to)}
+true_ids = partial(wire.true_ids, "doaj")
 
 
 def follow(sandbox: Sandbox, query: str, size: int) -> tuple[dict[str, Article], set[int]]:
@@ -73,7 +59,4 @@ def careful(sandbox: Sandbox, query: str, size: int = 100) -> dict[str, Article]
 
 def updated_at(article: Article) -> datetime | None:
     """The update time, if the article has one that is a time."""
-    try:
-        return datetime.fromisoformat(article.get("last_updated") or "")
-    except ValueError:
-        return None
+    return wire.read_time(article.get("last_updated"))

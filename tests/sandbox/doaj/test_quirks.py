@@ -8,19 +8,8 @@ import pytest
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings
-from tests.sandbox.doaj.client import (
-    MOST_RECORDS,
-    Article,
-    ask,
-    careful,
-    fetch,
-    follow,
-    ids,
-    page,
-    true_ids,
-    updated_at,
-    window,
-)
+from tests.sandbox.doaj.client import MOST_RECORDS, Article, ask, careful, follow, ids, true_ids, updated_at, window
+from tests.sandbox.wire import fetch, page
 
 DAY = window("2026-01-09T00:00:00Z", "2026-01-09T23:59:59Z")
 ALL = window("2026-01-01T00:00:00Z", "2026-01-31T00:00:00Z")

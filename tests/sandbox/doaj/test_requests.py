@@ -3,7 +3,8 @@
 import pytest
 
 from deployments.sandbox.remote import Sandbox
-from tests.sandbox.doaj.client import ask, careful, fetch, page
+from tests.sandbox.doaj.client import ask, careful
+from tests.sandbox.wire import fetch, page
 
 DAY = "last_updated:[2026-01-09T00:00:00Z TO 2026-01-09T23:59:59Z]"
 

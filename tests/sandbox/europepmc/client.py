@@ -1,10 +1,13 @@
 """Requests to the sandbox's Europe PMC, and the way to harvest it that loses nothing."""
 
+from functools import partial
 from typing import Any
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 Record = dict[str, Any]
 MOST_PAGES = 80
@@ -19,7 +22,7 @@ def get(sandbox: Sandbox, query: str, **asked: object) -> httpx.Response:
     """Ask `/search`, as JSON unless another format is asked for."""
     parameters = {name: str(value) for name, value in {"query": query, "format": "json", **asked}.items() if value}
     url = f"{sandbox.url('europepmc')}/search"
-    return httpx.get(url, params=parameters, timeout=10, trust_env=False, verify=False)
+    return CLIENT.get(url, params=parameters)
 
 
 def page(sandbox: Sandbox, query: str, **asked: object) -> dict[str, Any]:
@@ -62,6 +65,4 @@ def days(first: str, last: str) -> str:
     return f"UPDATE_DATE:[{first} TO {last}]"
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The ids that are really there."""
-    return {row["id"] for row in sandbox.truth("europepmc", from_=from_, to=to)}
+true_ids = partial(wire.true_ids, "europepmc")

@@ -5,10 +5,9 @@ from datetime import date
 from itertools import pairwise
 from urllib.parse import quote
 
-import httpx
-
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.europepmc.client import EVERYTHING, MOST_PAGES, Record, days, get, page
+from tests.sandbox.wire import CLIENT
 
 
 class NeverEndsError(Exception):
@@ -57,7 +56,7 @@ def pasted_mark(sandbox: Sandbox, size: int) -> int:
     mark = "*"
     url = f"{sandbox.url('europepmc')}/search?query={quote(EVERYTHING)}&format=json&pageSize={size}"
     for number in range(MOST_PAGES):
-        body = httpx.get(f"{url}&cursorMark={mark}", trust_env=False, verify=False).json()
+        body = CLIENT.get(f"{url}&cursorMark={mark}").json()
         if "errCode" in body or not body["resultList"]["result"]:
             return number
         mark = body["nextCursorMark"]

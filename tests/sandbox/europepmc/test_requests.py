@@ -2,12 +2,12 @@
 
 import xml.etree.ElementTree as ET
 
-import httpx
 import pytest
 
 from deployments.sandbox.europepmc.expected import expected_record
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.europepmc.client import EVERYTHING, days, get, harvest, page, true_ids
+from tests.sandbox.wire import CLIENT
 
 SAID = {"title", "authors", "dates", "identifiers", "journal", "type", "abstract"}
 DAY = days("2026-01-09", "2026-01-09")
@@ -39,7 +39,7 @@ def test_a_next_page_continues_where_the_first_ended(sandbox: Sandbox) -> None:
 
 def test_a_long_query_can_be_posted_as_a_form(sandbox: Sandbox) -> None:
     form = {"query": DAY, "format": "json", "resultType": "core", "pageSize": "1000"}
-    response = httpx.post(f"{sandbox.url('europepmc')}/searchPOST", data=form, verify=False)
+    response = CLIENT.post(f"{sandbox.url('europepmc')}/searchPOST", data=form)
 
     assert response.json() == get(sandbox, DAY, resultType="core", pageSize=1000).json()
 
@@ -115,8 +115,8 @@ def test_an_error_is_a_200_with_a_code(sandbox: Sandbox, asked: dict[str, str]) 
 
 
 def test_another_path_is_not_found(sandbox: Sandbox) -> None:
-    assert httpx.get(f"{sandbox.url('europepmc')}/fields", verify=False).status_code == 404
-    assert httpx.post(f"{sandbox.url('europepmc')}/search", verify=False).status_code == 404
+    assert CLIENT.get(f"{sandbox.url('europepmc')}/fields").status_code == 404
+    assert CLIENT.post(f"{sandbox.url('europepmc')}/search").status_code == 404
 
 
 def test_a_rate_limit_is_held_with_a_page_of_html(sandbox: Sandbox) -> None:

@@ -1,11 +1,14 @@
 """Requests to the sandbox's OpenAlex, and the way to harvest it that loses nothing."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 Work = dict[str, Any]
 MOST_PAGES = 200
@@ -14,15 +17,12 @@ MOST_PAGES = 200
 def get(sandbox: Sandbox, path: str = "/works", /, **asked: object) -> httpx.Response:
     """Ask with these parameters, and with a key unless `api_key` is None."""
     parameters = {name: str(value) for name, value in {"api_key": "test", **asked}.items() if value is not None}
-    return httpx.get(sandbox.url("openalex") + path, params=parameters, timeout=10, trust_env=False, verify=False)
+    return CLIENT.get(sandbox.url("openalex") + path, params=parameters)
 
 
 def page(sandbox: Sandbox, **asked: object) -> dict[str, Any]:
     """A page that must be fine."""
-    response = get(sandbox, **asked)
-    assert response.status_code == 200, response.text
-    found: dict[str, Any] = response.json()
-    return found
+    return wire.page(get(sandbox, **asked))
 
 
 def window(first: str, last: str) -> str:
@@ -48,12 +48,8 @@ def harvest(sandbox: Sandbox, per_page: int = 100, **asked: object) -> dict[str,
 
 def updated_at(work: Work) -> datetime | None:
     """The update time, which is UTC although it does not say so, if there is a readable one."""
-    try:
-        return datetime.fromisoformat(work.get("updated_date") or "").replace(tzinfo=UTC)
-    except ValueError:
-        return None
+    found = wire.read_time(work.get("updated_date"))
+    return found and found.replace(tzinfo=UTC)
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The ids that are really there."""
-    return {row["id"] for row in sandbox.truth("openalex", from_=from_, to=to)}
+true_ids = partial(wire.true_ids, "openalex")

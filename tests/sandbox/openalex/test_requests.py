@@ -1,11 +1,11 @@
 """OpenAlex's `/works` as it is documented."""
 
-import httpx
 import pytest
 
 from deployments.sandbox.openalex.expected import expected_record
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.openalex.client import get, harvest, page, true_ids, window
+from tests.sandbox.wire import CLIENT
 
 SAID = {"title", "authors", "dates", "identifiers", "journal", "type", "abstract"}
 
@@ -116,7 +116,7 @@ def test_a_key_may_come_in_the_header(sandbox: Sandbox) -> None:
     parameters = {"filter": window("2026-01-09", "2026-01-09")}
     url = f"{sandbox.url('openalex')}/works"
 
-    assert httpx.get(url, params=parameters, headers=headers, verify=False).status_code == 200
+    assert CLIENT.get(url, params=parameters, headers=headers).status_code == 200
 
 
 def test_a_work_is_found_by_its_id_and_its_doi_for_free(sandbox: Sandbox) -> None:
@@ -138,7 +138,7 @@ def test_what_is_not_there_is_html(sandbox: Sandbox, path: str) -> None:
 
 
 def test_only_reading_is_allowed(sandbox: Sandbox) -> None:
-    assert httpx.post(f"{sandbox.url('openalex')}/works", verify=False).status_code == 405
+    assert CLIENT.post(f"{sandbox.url('openalex')}/works").status_code == 405
 
 
 def test_the_budget_left_is_counted_down(sandbox: Sandbox) -> None:

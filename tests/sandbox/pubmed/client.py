@@ -1,25 +1,27 @@
 """One request to the sandbox's E-utilities, and what is read from it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import CLIENT
 
 Element = ET.Element
 
 
 def get(sandbox: Sandbox, utility: str, **asked: object) -> httpx.Response:
     """Ask a utility by GET."""
-    # Without verify=False each call would load the certificates that plain http does not need.
-    return httpx.get(_url(sandbox, utility), params=_texts(asked), timeout=10, trust_env=False, verify=False)
+    return CLIENT.get(_url(sandbox, utility), params=_texts(asked))
 
 
 def post(sandbox: Sandbox, utility: str, **asked: object) -> httpx.Response:
     """Ask a utility by a posted form."""
-    return httpx.post(_url(sandbox, utility), data=_texts(asked), timeout=10, trust_env=False, verify=False)
+    return CLIENT.post(_url(sandbox, utility), data=_texts(asked))
 
 
 def result(sandbox: Sandbox, **asked: object) -> dict[str, Any]:
@@ -42,14 +44,10 @@ def fetch(sandbox: Sandbox, ids: Sequence[str]) -> list[Element]:
     return list(ET.fromstring(response.content))
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The PMIDs that are really there."""
-    return {row["id"] for row in sandbox.truth("pubmed", from_=from_, to=to)}
+true_ids = partial(wire.true_ids, "pubmed")
 
 
-def true_records(sandbox: Sandbox) -> dict[str, dict[str, Any]]:
-    """The usable records as they should be mapped, by PMID."""
-    return {row["id"]: row["record"] for row in sandbox.truth("pubmed", record=True) if row["usable"]}
+true_records = partial(wire.true_records, "pubmed")
 
 
 def _url(sandbox: Sandbox, utility: str) -> str:

@@ -1,10 +1,10 @@
 """The E-utilities refuse as they do: often inside a 200."""
 
-import httpx
 import pytest
 
 from deployments.sandbox.remote import Sandbox
 from tests.sandbox.pubmed.client import changed, get, result
+from tests.sandbox.wire import CLIENT
 
 WINDOW = changed("2026/01/09", "2026/01/09")
 
@@ -58,6 +58,6 @@ def test_without_a_key_the_fourth_request_in_a_second_is_refused(sandbox: Sandbo
 def test_other_paths_methods_and_databases_are_refused(sandbox: Sandbox) -> None:
     base = sandbox.url("pubmed")
 
-    assert httpx.get(f"{base}/elink.fcgi", trust_env=False).status_code == 404
-    assert httpx.delete(f"{base}/esearch.fcgi", trust_env=False).status_code == 405
+    assert CLIENT.get(f"{base}/elink.fcgi").status_code == 404
+    assert CLIENT.delete(f"{base}/esearch.fcgi").status_code == 405
     assert get(sandbox, "esearch", db="nosuch", term="yeast").status_code == 400

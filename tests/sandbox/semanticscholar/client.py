@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox.wire import CLIENT
 
 Paper = dict[str, Any]
 BATCH = 500
@@ -18,13 +19,13 @@ def post(sandbox: Sandbox, ids: list[str], fields: str | None = FIELDS) -> httpx
     """Ask for papers by id."""
     url = f"{sandbox.url('semanticscholar')}/graph/v1/paper/batch"
     parameters = {"fields": fields} if fields else {}
-    return httpx.post(url, params=parameters, json={"ids": ids}, timeout=10, trust_env=False, verify=False)
+    return CLIENT.post(url, params=parameters, json={"ids": ids})
 
 
 def bulk(sandbox: Sandbox, **asked: str) -> httpx.Response:
     """Ask for a page of a search; without a query for everything."""
     url = f"{sandbox.url('semanticscholar')}/graph/v1/paper/search/bulk"
-    return httpx.get(url, params={"query": "", **asked}, timeout=10, trust_env=False, verify=False)
+    return CLIENT.get(url, params={"query": "", **asked})
 
 
 def fetch(sandbox: Sandbox, ids: list[str]) -> dict[str, Paper | None]:

@@ -1,6 +1,5 @@
 """Semantic Scholar's batch and bulk search as they are documented."""
 
-import httpx
 import pytest
 
 from deployments.sandbox.remote import Sandbox
@@ -8,6 +7,7 @@ from deployments.sandbox.semanticscholar.expected import expected_record
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings
 from tests.sandbox.semanticscholar.client import bulk, fetch, list_ids, post, true_ids
+from tests.sandbox.wire import CLIENT
 
 SAID = {"title", "authors", "dates", "identifiers", "journal", "type", "abstract"}
 
@@ -89,14 +89,14 @@ def test_a_bad_search_is_refused(sandbox: Sandbox, asked: dict[str, str], error:
 
 
 def test_a_search_without_query_is_refused(sandbox: Sandbox) -> None:
-    response = httpx.get(f"{sandbox.url('semanticscholar')}/graph/v1/paper/search/bulk", verify=False)
+    response = CLIENT.get(f"{sandbox.url('semanticscholar')}/graph/v1/paper/search/bulk")
 
     assert response.status_code == 400
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"ids": "x"}', b'{"ids": [1]}', b'{"ids": []}', b'{"ids": ["x", ""]}'])
 def test_a_bad_batch_is_refused(sandbox: Sandbox, body: bytes) -> None:
-    response = httpx.post(f"{sandbox.url('semanticscholar')}/graph/v1/paper/batch", content=body, verify=False)
+    response = CLIENT.post(f"{sandbox.url('semanticscholar')}/graph/v1/paper/batch", content=body)
 
     assert response.status_code == 400
     assert list(response.json()) == ["error"]
@@ -104,16 +104,14 @@ def test_a_bad_batch_is_refused(sandbox: Sandbox, body: bytes) -> None:
 
 def test_an_unknown_key_is_forbidden(sandbox: Sandbox) -> None:
     url = f"{sandbox.url('semanticscholar')}/graph/v1/paper/search/bulk"
-    answers = {
-        key: httpx.get(url, params={"query": ""}, headers={"x-api-key": key}, verify=False) for key in ("a", "invalid")
-    }
+    answers = {key: CLIENT.get(url, params={"query": ""}, headers={"x-api-key": key}) for key in ("a", "invalid")}
 
     assert answers["a"].status_code == 200
     assert (answers["invalid"].status_code, answers["invalid"].json()) == (403, {"message": "Forbidden"})
 
 
 def test_an_unknown_route_asks_for_a_token(sandbox: Sandbox) -> None:
-    response = httpx.get(f"{sandbox.url('semanticscholar')}/graph/v1/paper/batch", verify=False)
+    response = CLIENT.get(f"{sandbox.url('semanticscholar')}/graph/v1/paper/batch")
 
     assert (response.status_code, response.json()) == (403, {"message": "Missing Authentication Token"})
 

@@ -2,34 +2,22 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import httpx
 
 from deployments.sandbox.remote import Sandbox
+from tests.sandbox import wire
+from tests.sandbox.wire import fetch, page
 
 Upload = dict[str, Any]
-Page = dict[str, Any]
 TOKEN = {"authorization": "Bearer any"}
-
-
-def fetch(url: str, headers: dict[str, str] | None = None, **parameters: object) -> httpx.Response:
-    """Ask this address."""
-    asked = {name: str(value) for name, value in parameters.items()} or None
-    # Without verify=False each call would load the certificates that plain http does not need.
-    return httpx.get(url, params=asked, headers=headers, timeout=10, trust_env=False, verify=False)
 
 
 def ask(sandbox: Sandbox, headers: dict[str, str] | None = None, **parameters: object) -> httpx.Response:
     """Ask `/api/records`."""
     return fetch(f"{sandbox.url('zenodo')}/api/records", headers, **parameters)
-
-
-def page(response: httpx.Response) -> Page:
-    """A page that must be fine."""
-    assert response.status_code == 200, response.text
-    found: Page = response.json()
-    return found
 
 
 def window(first: str, last: str) -> str:
@@ -42,9 +30,7 @@ def ids(uploads: Iterable[Upload]) -> list[str]:
     return [str(upload["id"]) for upload in uploads]
 
 
-def true_ids(sandbox: Sandbox, from_: str | None = None, to: str | None = None) -> set[str]:
-    """The records that are really there."""
-    return {row["id"] for row in sandbox.truth("zenodo", from_=from_, to=to)}
+true_ids = partial(wire.true_ids, "zenodo")
 
 
 def follow(sandbox: Sandbox, **parameters: object) -> tuple[dict[str, Upload], set[int]]:
@@ -72,7 +58,4 @@ def careful(sandbox: Sandbox, query: str, size: int = 100) -> dict[str, Upload]:
 
 def updated_at(upload: Upload) -> datetime | None:
     """The update time, if the record has one that is a time."""
-    try:
-        return datetime.fromisoformat(upload.get("updated") or "")
-    except ValueError:
-        return None
+    return wire.read_time(upload.get("updated"))

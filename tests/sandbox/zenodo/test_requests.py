@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from deployments.sandbox.remote import Sandbox
-from tests.sandbox.zenodo.client import TOKEN, ask, careful, fetch, ids, page
+from tests.sandbox.wire import fetch, page
+from tests.sandbox.zenodo.client import TOKEN, ask, careful, ids
 
 DAY = "updated:[2026-01-09T00:00:00Z TO 2026-01-09T23:59:59Z]"
 

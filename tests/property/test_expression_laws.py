@@ -1,5 +1,6 @@
 """Queries have one normal form: it means the same, whatever the order, the nesting and the spelling it came from."""
 
+from collections.abc import Iterator
 from datetime import UTC, timedelta, timezone
 from typing import Any
 
@@ -25,7 +26,6 @@ from ingest_core.model.expression import (
     Token,
     both,
     from_json,
-    leaves,
     localize,
     normalize,
 )
@@ -51,6 +51,17 @@ def leaf_nodes() -> st.SearchStrategy[Leaf]:
     )
 
 
+def leaves(node: Node) -> Iterator[Leaf]:
+    """Every leaf, in order."""
+    if isinstance(node, Not):
+        yield from leaves(node.child)
+    elif isinstance(node, Junction):
+        for child in node.children:
+            yield from leaves(child)
+    else:
+        yield node
+
+
 def nodes(max_leaves: int = 12) -> st.SearchStrategy[Node]:
     """Any query, normal or not: junctions of none, of one, of the same kind within each other."""
     return st.recursive(
@@ -64,6 +75,8 @@ def nodes(max_leaves: int = 12) -> st.SearchStrategy[Node]:
 
 def meaning_of(leaf: Leaf) -> str:
     """What a leaf asks, whatever its spelling: the key by which an assignment knows it."""
+    if isinstance(leaf, In) and len(set(leaf.values)) == 1:
+        leaf = Term(leaf.field, leaf.values[0], TermMatch.EXACT)
     return canonical_json(leaf.json())
 
 

@@ -31,12 +31,13 @@ def documents() -> st.SearchStrategy[Document]:
 def spans() -> st.SearchStrategy[timedelta]:
     """A duration a file may say."""
     whole = st.sampled_from([timedelta(0), timedelta(seconds=1), timedelta(hours=25), timedelta(days=7)])
-    return whole | st.timedeltas(timedelta(0), timedelta(days=1000))
+    return whole | st.timedeltas(timedelta(0), timedelta(days=20))
 
 
 def texts() -> st.SearchStrategy[str]:
     """Texts YAML could take for something else."""
-    return st.sampled_from(_ODD_TEXTS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+    letters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
+    return st.sampled_from(_ODD_TEXTS) | st.text(letters, max_size=6)
 
 
 def _consistent(value: Any) -> Any:
@@ -74,7 +75,7 @@ def _strings(schema: Schema) -> st.SearchStrategy[Any]:
         return _instants().map(datetime.isoformat)
     if "pattern" in schema:
         return st.sampled_from(_REFERENCES if "env" in schema["pattern"] else _NAMES)
-    return texts()
+    return texts().filter(lambda text: schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", 10_000))
 
 
 def _instants() -> st.SearchStrategy[datetime]:

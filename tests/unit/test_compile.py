@@ -341,8 +341,18 @@ class TestWhichEndpoint:
                 Operation.HARVEST,
                 "no endpoint 'authors' for HARVEST (endpoints that serve HARVEST: works)",
             ),
-            (ONE, None, Operation.UPDATE, "no endpoint named for UPDATE (endpoints that serve UPDATE: none)"),
-            (ONE, "works", Operation.UPDATE, "no endpoint 'works' for UPDATE (endpoints that serve UPDATE: none)"),
+            (
+                ONE,
+                None,
+                Operation.UPDATE,
+                "no endpoint serves UPDATE (it serves BACKFILL, HARVEST; UPDATE refreshes known records by id)",
+            ),
+            (
+                ONE,
+                "works",
+                Operation.UPDATE,
+                "no endpoint serves UPDATE (it serves BACKFILL, HARVEST; UPDATE refreshes known records by id)",
+            ),
         ],
     )
     def test_otherwise_those_that_serve_are_named(

@@ -132,7 +132,7 @@ class TestWhatTheBodySays:
         with pytest.raises(UpstreamError) as failed:
             self.fetch(status(403, b'{"error": "no"}'))
 
-        assert failed.value.level == ErrorLevel.L2
+        assert failed.value.level == ErrorLevel.L4
 
     def test_an_error_within_a_success_is_asked_again_only_if_it_passes(self) -> None:
         assert self.fetch(status(200, b'{"error": "slow down"}')).page.items == [{"DOI": "a"}]

@@ -179,7 +179,7 @@ class TestDefaults:
     def test_of_an_error_in_an_answer(self) -> None:
         place: Path = ("endpoints", 0, "response", "errors")
 
-        assert hashes(changed(crossref(), place, [{"path": "$.error", "level": "L2"}])) == hashes(
+        assert hashes(changed(crossref(), place, [{"path": "$.error", "level": None}])) == hashes(
             changed(crossref(), place, {"path": "$.error"})
         )
 

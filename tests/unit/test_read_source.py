@@ -47,7 +47,7 @@ def test_the_shipped_file_reads() -> None:
         ("lag: PT10M", "lag: -PT10M", "window.lag", "greater than or equal to", "'-PT10M'"),
         ("lookback: PT2H", "lookback: two", "window.lookback", "valid timedelta", "'two'"),
         ("read_timeout: PT60S", "read_timeout: PT5M", "http.read_timeout", "equal to 2 minutes", "'PT5M'"),
-        ("limit_header: x-rate-limit-limit", "burst: 0", "rate_limit.burst", "greater than 0", "0"),
+        ("limit_header: x-rate-limit-limit", "burst: 0", "rate_limit.burst", "greater than or equal to 1", "0"),
         ("code: crossref", "code: Crossref", "source.code", "should match pattern", "'Crossref'"),
         ("name: works", "name: 7", "endpoints.0.name", "valid string", "7"),
         ("upper_inclusive: true", "upper_inclusive: perhaps", "window.upper_inclusive", "boolean", "'perhaps'"),

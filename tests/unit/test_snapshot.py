@@ -198,6 +198,7 @@ NESTED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
             "params": [{"name": "a", "location": "QUERY", "value": "ids"}],
             "response": {**RESPONSE, "format": "XML"},
             "id_batch_size": 10,
+            "auth": {"type": "NONE", "credential_ref": None},
         },
     ),
 ]

@@ -97,7 +97,12 @@ def test_the_rate_closest_to_the_partition_and_in_force_is_read(registered: Stor
     assert registered.gate.live_rate(elsewhere, planned).requests_per_second == 1
 
 
-def test_without_a_rate_of_today_the_planned_one_holds(registered: Stores) -> None:
+def test_a_source_without_a_rate_today_is_asked_as_the_platform_does(registered: Stores) -> None:
     planned = RateSpec(requests_per_second=7, burst=3)
     registered.registry.apply([source_rows(rate_limit=[])])
-    assert registered.gate.live_rate(PARTITION, planned) == planned
+    assert registered.gate.live_rate(PARTITION, planned) == RateSpec(requests_per_second=1, burst=1)
+
+
+def test_a_source_that_is_gone_is_asked_as_planned(stores: Stores) -> None:
+    planned = RateSpec(requests_per_second=7, burst=3)
+    assert stores.gate.live_rate(PARTITION, planned) == planned

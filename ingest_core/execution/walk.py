@@ -52,7 +52,8 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
     if batch.page_no == 1 or (paging.position == PagePosition.CLIENT and (paging.type in COUNTED or error.in_detail)):
         return
     again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
-    if again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1):
+    refused = again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1)
+    if refused and not error.in_detail:
         raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
     if (error.moved or error.in_detail) and paging.position == PagePosition.SERVER:
         raise SliceRestart(

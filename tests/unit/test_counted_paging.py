@@ -1,11 +1,13 @@
 """Paging by offset, page number, URL and time (D14, D22): no record slips by when the result shrinks."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ingest_core.execution.decode import DecodedPage, decode_page
 from ingest_core.execution.paging import (
+    MAX_REWINDS,
     NextPageMissing,
     Place,
     Step,
@@ -322,3 +324,10 @@ def test_every_record_that_stays_is_seen_whatever_leaves_meanwhile(taken: dict[i
         token = step.token
     assert set(shelf.books) <= seen
     assert step == END
+
+
+def test_a_total_that_goes_up_and_down_does_not_go_round_for_ever() -> None:
+    place = Place("3", 2, 3, 36, rewinds=MAX_REWINDS)
+
+    assert next_step(OFFSET, page(total=30), place).token == "6"
+    assert next_step(OFFSET, page(total=30), replace(place, rewinds=0)).rewound

@@ -161,3 +161,19 @@ def test_an_instant_at_the_end_of_time_is_one_or_none(value: str, zone: str) -> 
     found = parse_source_time(value, zone)
 
     assert found is None or found.utcoffset() == at("2026-01-01").utcoffset()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"@tz": "Z", "#text": "2026-01-05T10:20:30Z"},
+        ["2026-01-05T10:20:30Z"],
+        [{"#text": "2026-01-05T10:20:30Z"}],
+        "1767608430",
+        "1767608430000",
+        {"@unit": "ms", "#text": "1767608430000"},
+    ],
+    ids=str,
+)
+def test_an_instant_keeps_its_time_of_day_however_it_is_wrapped(value: Any) -> None:
+    assert parse_source_time(value) == at("2026-01-05T10:20:30Z")

@@ -225,3 +225,20 @@ def broken_detail(body: bytes, spec: SpecSnapshot) -> str:
     with pytest.raises(PageBroken) as caught:
         decode_detail(body, spec)
     return caught.value.code
+
+
+class TestOddPages:
+    """Pages that are right, though not as one would write them."""
+
+    def test_a_byte_order_mark_is_no_part_of_the_page(self) -> None:
+        spec = crossref_spec(response={"items_path": "$.items"})
+        page = decode_page(b'\xef\xbb\xbf{"items": [{"n": 1.10}]}', spec)
+
+        assert (page.items, page.raw) == ([{"n": 1.1}], ['{"n": 1.10}'])
+
+    @pytest.mark.parametrize("kept", [1, 2])
+    def test_a_filter_finds_a_list_of_one_too(self, kept: int) -> None:
+        spec = crossref_spec(response={"items_path": "$.items[?(@.kind != 'deleted')]"})
+        items = [{"kind": "deleted"}, *({"kind": "book", "n": number} for number in range(kept))]
+
+        assert len(decode_page(json.dumps({"items": items}).encode(), spec).items) == kept

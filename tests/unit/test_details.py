@@ -241,3 +241,22 @@ def test_every_detail_request_waits_for_its_turn() -> None:
 
     assert isinstance(fetcher.gate, ScriptedGate)
     assert len(fetcher.gate.turns) == fetcher.tally.requests == 4
+
+
+class TestWhereHalvingEnds:
+    """When it is not single ids, halving on would only ask more: the page fails as the drift rule would have it."""
+
+    def test_an_endpoint_that_refuses_everything_is_not_asked_for_every_id(self) -> None:
+        library = Library(lambda _ids: status(400))
+        with pytest.raises(UpstreamError) as failed:
+            details(library, numbers(1000), spec_of(200))
+
+        assert failed.value.in_detail
+        assert len(library.batches) < 40
+
+    def test_a_few_bad_ids_among_many_are_found(self) -> None:
+        bad = {"7", "90", "155"}
+        found = details(Library(lambda ids: status(400) if bad & set(ids) else None), numbers(200), spec_of(100))
+
+        assert set(found.failed) == bad
+        assert len(found.items) == 197

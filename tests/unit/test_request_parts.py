@@ -343,3 +343,21 @@ def test_a_value_of_a_query_cannot_begin_another_parameter() -> None:
 
     assert dict(query)["term"] == '"x OR all[sb] OR &retmax=9"[ti]'
     assert [name for name, _ in query].count("retmax") == 1
+
+
+class TestTheNextUrl:
+    """A page the provider names by its URL is asked for there, with the headers and without our parameters."""
+
+    SPEC = crossref_spec(
+        http={"path": "/search/{kind}", "query": {"mailto": "{contact}"}},
+        pagination={"type": "URL", "next_url_path": "$.next", "next_token_path": None, "initial_token": None},
+        params=[param("kind", "page_size", "PATH"), param("X-Size", "page_size", "HEADER")],
+    )
+
+    def test_a_path_that_is_filled_does_not_stand_in_its_way(self) -> None:
+        first, following = ask(self.SPEC, None), ask(self.SPEC, "https://api.crossref.org/search/700?page=2")
+
+        assert (first.path, first.next_url) == ("/search/700", None)
+        assert (following.path, following.query) == ("/search/700", [])
+        assert following.next_url == "https://api.crossref.org/search/700?page=2"
+        assert following.headers["X-Size"] == "700"

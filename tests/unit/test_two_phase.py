@@ -248,3 +248,16 @@ def test_a_source_without_a_time_dates_its_records_by_when_they_were_asked_for()
     (record,) = Router(spec).route(page_of([{"DOI": "a"}], raw=["{}"]), ASKED_AT).records
 
     assert record.updated_at == ASKED_AT
+
+
+def test_the_same_refusal_in_other_words_is_the_same_entry() -> None:
+    first, second = (route(listed=["1"], failed={"1": words}).rejected[0] for words in ("request 111", "request 222"))
+
+    assert first.fragment_hash == second.fragment_hash
+    assert first.fragment != second.fragment
+
+
+def test_an_id_no_store_would_take_is_a_hit_without_one() -> None:
+    spec = pubmed_spec(detail=JSON_DETAILS, mapping={})
+
+    assert Router(spec).listed_ids(page_of(["a\ud800", "b"]), "$") == ["", "b"]

@@ -115,8 +115,10 @@ class Planner:
     def resolve(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> WindowDecision:
         """The window as it would be now; nothing is written."""
         with self._plans.look() as transaction:
-            cursor = transaction.lock_cursor(harvest_namespace(spec))
-            return resolve_harvest(request, cursor, spec.time, now or self._clock.now())
+            namespace = harvest_namespace(spec)
+            cursor = transaction.lock_cursor(namespace)
+            before = _predecessor(transaction, request, namespace, cursor)
+            return resolve_harvest(request, cursor, spec.time, now or self._clock.now(), before)
 
     def propose(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> Proposal:
         """Window and slices as they would be now; nothing is written."""
@@ -174,7 +176,8 @@ class Planner:
     ) -> Proposal:
         namespace = harvest_namespace(spec)
         cursor = transaction.lock_cursor(namespace)
-        decision = resolve_harvest(request, cursor, spec.time, now)
+        before = _predecessor(transaction, request, namespace, cursor)
+        decision = resolve_harvest(request, cursor, spec.time, now, before)
         reach = _reach(request, cursor, decision)
         if reach is None:
             return Proposal(decision, [], first=cursor is None)
@@ -196,6 +199,13 @@ class Planner:
 def _partition(request: PlanRequest, rows: Rows) -> Partition:
     endpoint = endpoint_for(rows, request.source, request.endpoint, request.operation)
     return Partition(request.source, endpoint, request.operation)
+
+
+def _predecessor(
+    transaction: PlanTransaction, request: PlanRequest, namespace: Namespace, cursor: CursorState | None
+) -> datetime | None:
+    """Where a query that the Registry changed goes on; a trigger's own query has a beginning of its own."""
+    return None if cursor or request.query else transaction.predecessor(namespace)
 
 
 def _reach(request: PlanRequest, cursor: CursorState | None, decision: WindowDecision) -> Window | None:

@@ -56,6 +56,9 @@ class PlanTransaction(Protocol):
     def lock_cursor(self, namespace: Namespace) -> CursorState | None:
         """The namespace's watermark, locked until the transaction ends."""
 
+    def predecessor(self, namespace: Namespace) -> datetime | None:
+        """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""
+
     def ground(self, namespace: Namespace, window: Window) -> Ground:
         """What is known of the window."""
 

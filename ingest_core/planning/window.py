@@ -53,14 +53,21 @@ class _Arithmetic:
 
 
 def resolve_harvest(
-    request: PlanRequest, cursor: CursorState | None, config: WindowSpec, now: datetime
+    request: PlanRequest,
+    cursor: CursorState | None,
+    config: WindowSpec,
+    now: datetime,
+    predecessor: datetime | None = None,
 ) -> WindowDecision:
-    """The window a harvest may cover now, and every clip that made it so."""
+    """The window a harvest may cover now, and every clip that made it so.
+
+    `predecessor` is where the Registry's query before this one stood: a new query goes on there.
+    """
     _refuse_below_anchor(request, cursor)
     sums = _Arithmetic()
     sums.note("now", now, "the moment of planning")
     end = _upper(sums, request, config, now)
-    start = _lower(sums, request, cursor, config, now)
+    start = _lower(sums, request, cursor or predecessor, config, now)
     if config.mode == WindowMode.CALENDAR and config.align_to:
         start, end = floor_to_unit(start, config.align_to), floor_to_unit(end, config.align_to)
         sums.note("from", start, f"CALENDAR: floored to {config.align_to}")
@@ -72,7 +79,7 @@ def resolve_harvest(
     reason = None
     if start >= end:
         reason = f"nothing to harvest yet: from {format_instant(start)} is not before to {format_instant(end)}"
-    return WindowDecision(start, end, reason, sums.steps, _warnings(request, cursor))
+    return WindowDecision(start, end, reason, sums.steps, _warnings(request, cursor, predecessor))
 
 
 def _upper(sums: _Arithmetic, request: PlanRequest, config: WindowSpec, now: datetime) -> datetime:
@@ -85,15 +92,18 @@ def _upper(sums: _Arithmetic, request: PlanRequest, config: WindowSpec, now: dat
 
 
 def _lower(
-    sums: _Arithmetic, request: PlanRequest, cursor: CursorState | None, config: WindowSpec, now: datetime
+    sums: _Arithmetic, request: PlanRequest, cursor: CursorState | datetime | None, config: WindowSpec, now: datetime
 ) -> datetime:
-    if cursor:
+    if isinstance(cursor, CursorState):
         start = cursor.value - config.lookback
         sums.note("from", start, f"watermark {format_instant(cursor.value)} - lookback {config.lookback}")
         return sums.later("from", start, request.user_from, "the user's lower bound")
     if request.user_from:
         sums.note("from", request.user_from, "no watermark yet: the user's lower bound")
         return request.user_from
+    if cursor:
+        sums.note("from", cursor, "no watermark of this query yet: that of the Registry's query before it")
+        return cursor
     if config.baseline:
         baseline = parse_instant(config.baseline)
         sums.note("from", baseline, "no watermark yet: the Registry's baseline")
@@ -124,7 +134,9 @@ def _refuse_below_anchor(request: PlanRequest, cursor: CursorState | None) -> No
         )
 
 
-def _warnings(request: PlanRequest, cursor: CursorState | None) -> list[str]:
+def _warnings(request: PlanRequest, cursor: CursorState | None, predecessor: datetime | None) -> list[str]:
+    if cursor is None and predecessor and not request.user_from:
+        return [f"the Registry's query changed: this harvest goes on at the watermark {format_instant(predecessor)}"]
     if cursor and request.user_from and request.user_from > cursor.value:
         bounds = f"from {format_instant(request.user_from)} is above the watermark {format_instant(cursor.value)}"
         return [f"{bounds}: the watermark waits there until the hole is harvested"]

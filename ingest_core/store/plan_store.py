@@ -134,6 +134,24 @@ class SqlPlanTransaction:
         row = self._connection.execute(locked(query) if self._lock else query).first()
         return CursorState(row.normalized_instant, row.anchor_instant, row.settled_instant) if row else None
 
+    def predecessor(self, namespace: Namespace) -> datetime | None:
+        """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""
+        cursor, instance = ing_cursor, ing_schedule_instance
+        query = (
+            sa.select(cursor.c.normalized_instant, instance.c.trigger_params)
+            .join(instance, instance.c.id == cursor.c.schedule_instance_id)
+            .where(
+                cursor.c.provenance_code == namespace.partition.provenance_code,
+                cursor.c.endpoint_name == namespace.partition.endpoint_name,
+                cursor.c.operation_code == namespace.partition.operation_code.value,
+                cursor.c.cursor_key == namespace.cursor_key,
+                cursor.c.namespace_key != namespace.key,
+            )
+            .order_by(cursor.c.updated_at.desc(), cursor.c.id.desc())
+        )
+        standing = (row for row in self._connection.execute(query) if not row.trigger_params.get("query"))
+        return next((row.normalized_instant for row in standing), None)
+
     def ground(self, namespace: Namespace, window: Window) -> Ground:
         """What is known of the window."""
         event = ing_cursor_event

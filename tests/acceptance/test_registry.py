@@ -157,3 +157,21 @@ def test_a_source_that_cannot_filter_by_time_is_read_in_order_and_filtered_here(
     assert set(patra.items()) == {row["id"] for row in truth if row["usable"]}
     assert done["records"]["skipped"] > 0
     assert not any("filter" in request["query"] for request in quiet_sandbox.requests("crossref"))
+
+
+def test_a_changed_standing_query_goes_on_at_the_old_watermark(patra: Patra) -> None:
+    patra("plan", "crossref", "--from", "2026-01-08", "--to", "2026-01-09", "--now", "2026-01-12")
+    patra("plan", "crossref", *PERIOD, "--now", "2026-01-12", "--query", "type:book")
+    patra("execute")
+    file = patra.quick_file("crossref")
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    document["endpoints"][0]["query"] = "type:journal-article"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    patra("registry", "apply", str(file))
+    plan = patra("plan", "crossref", "--now", "2026-01-12")
+
+    assert plan["window"]["from"] == "2026-01-09T00:00:00.000000Z"
+    assert plan["warnings"] == [
+        "the Registry's query changed: this harvest goes on at the watermark 2026-01-09T00:00:00.000000Z"
+    ]
+    assert patra("plan", "crossref", "--now", "2026-01-12", "--query", "heart")["warnings"] == []

@@ -1,5 +1,6 @@
 """Triggers and plans: once each, whole or not at all."""
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -28,6 +29,7 @@ from tests.support.stores import (
     as_compiled,
     at,
     begin,
+    change,
     claim,
     column,
     contents,
@@ -268,3 +270,17 @@ def test_what_is_settled_is_remembered_up_to_the_first_hole(stores: Stores) -> N
     stores.cursors.advance(NAMESPACE)
     assert plan_without_bounds(stores, 4).plan.slices == 1
     assert column(stores.database, ing_cursor, "settled_instant") == [at(3)]
+
+
+def test_a_query_before_this_one_is_found_unless_a_trigger_asked_it(stores: Stores) -> None:
+    other = replace(NAMESPACE, key="0" * 64)
+    with stores.plans.look() as transaction:
+        assert transaction.predecessor(other) is None
+    plan_harvest(stores, at(0), at(6), "standing")
+    with stores.plans.look() as transaction:
+        assert transaction.predecessor(other) == at(0)
+        assert transaction.predecessor(NAMESPACE) is None
+        assert transaction.predecessor(replace(other, cursor_key="another")) is None
+    change(stores.database, ing_schedule_instance, trigger_params={"query": "type:book"})
+    with stores.plans.look() as transaction:
+        assert transaction.predecessor(other) is None

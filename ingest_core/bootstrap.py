@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from threading import Event
 from typing import Any
 
@@ -116,12 +117,18 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
         seed_dictionary(database)
         registry = SqlRegistryStore(database)
         known = {source["code"] for source in registry.sources()}
-        sources = [check_source(text, name, database) for name, text in shipped_sources().items()]
-        new = [rows for rows in sources if code_of(rows) not in known]
-        registry.apply(new)
-        return {"from": before, "to": after, "sources_applied": [code_of(rows) for rows in new]}
+        new = {code: rows for code, rows in _shipped_rows().items() if code not in known}
+        registry.apply(list(new.values()))
+        return {"from": before, "to": after, "sources_applied": list(new)}
     finally:
         database.close()
+
+
+@cache
+def _shipped_rows() -> dict[str, Rows]:
+    """The shipped sources by code; they are known to compile."""
+    sources = [rows_of(read_source(text, name)) for name, text in shipped_sources().items()]
+    return {code_of(rows): rows for rows in sources}
 
 
 def prepare_demo_database(settings: Settings, *, keep: bool) -> None:

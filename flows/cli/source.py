@@ -1,7 +1,7 @@
 """`patra source`: look at a source before it works, and begin one of your own."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,24 +101,19 @@ def read_assignments(given: list[str] | None) -> dict[str, str]:
 @contextmanager
 def _find(source: str) -> Iterator[_Found]:
     """The source: from a file, from the Registry, or, where there is no database yet, as shipped."""
-    if source.endswith((".yaml", ".yml")) or "/" in source or Path(source).is_file():
-        with _from_text(read_file(Path(source)), source) as found:
-            yield found
-        return
-    try:
-        app_context = open_app()
-        app = app_context.__enter__()
-    except Refused:
-        text = shipped_sources().get(f"{source}.yaml")
-        if text is None:
-            raise
-        with _from_text(text, f"shipped {source}.yaml") as found:
-            yield found
-        return
-    try:
+    with ExitStack() as stack:
+        if source.endswith((".yaml", ".yml")) or "/" in source or Path(source).is_file():
+            yield stack.enter_context(_from_text(read_file(Path(source)), source))
+            return
+        try:
+            app = stack.enter_context(open_app())
+        except Refused:
+            text = shipped_sources().get(f"{source}.yaml")
+            if text is None:
+                raise
+            yield stack.enter_context(_from_text(text, f"shipped {source}.yaml"))
+            return
         yield _Found(app.registry.rows(source), "registry", app.upstream, app.gate, app.database.now())
-    finally:
-        app_context.__exit__(None, None, None)
 
 
 @contextmanager

@@ -83,9 +83,6 @@ class AuthSpec(Frozen):
     signing_hook: str | None = None
 
 
-NO_AUTH = AuthSpec(type=AuthType.NONE, credential_ref=None)
-
-
 class PaginationSpec(Frozen):
     """How one page leads to the next."""
 

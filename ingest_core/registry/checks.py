@@ -11,7 +11,7 @@ from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.merge import Merged, twins
 from ingest_core.registry.params import body_names
 from ingest_core.registry.problems import Findings
-from ingest_core.registry.render import template_names
+from ingest_core.registry.render import node_names
 from ingest_core.registry.rows import Row, Rows, scope_text
 
 ENDPOINTS = "reg_prov_endpoint_def"
@@ -197,7 +197,7 @@ def _check_rule_template(op: ExprOp, text: str, key: str, found: Findings, *, co
     except TemplateError as error:
         found.add("TEMPLATE_INVALID", RULES, key, text, str(error), "names stand alone, as {from} or {value|phrase}")
         return
-    allowed = template_names(op)
+    allowed = node_names(op)
     found.need(
         names <= allowed, "TEMPLATE_NAME_UNKNOWN", RULES, key, text,
         f"unknown names {', '.join(sorted(names - allowed))}", f"known here: {', '.join(sorted(allowed)) or 'none'}",

@@ -300,7 +300,8 @@ def _checked_query(
 ) -> Node:
     """The query, if the source can be asked all of it."""
     parsed = parse_query(text, where)
-    for finding in check_query(parsed, fields, capabilities):
+    finding = next(check_query(parsed, fields, capabilities), None)
+    if finding is not None:
         raise query_error(text, finding.column or 1, finding.message, where)
     return parsed
 

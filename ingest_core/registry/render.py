@@ -182,7 +182,7 @@ def _column(node: Leaf) -> int | None:
     return getattr(node, "column", None)
 
 
-def template_names(op: ExprOp) -> frozenset[str]:
+def node_names(op: ExprOp) -> frozenset[str]:
     """What a rule for this node may name in its templates."""
     names = {
         ExprOp.RANGE: ("from", "to"),

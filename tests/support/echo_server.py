@@ -15,8 +15,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from ingest_core.execution.ports import Request
-from ingest_core.model.codes import BodyFormat, HttpMethod
-from ingest_core.model.spec import NO_AUTH, AuthSpec, HttpSpec
+from ingest_core.model.codes import AuthType, BodyFormat, HttpMethod
+from ingest_core.model.spec import AuthSpec, HttpSpec
+
+NO_AUTH = AuthSpec(type=AuthType.NONE, credential_ref=None)
 
 IDLE_SECONDS = 10
 LONGEST_WAIT_SECONDS = 10

@@ -26,7 +26,7 @@ PASSING: dict[str, Row] = {
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("scroll", ["server", "token"])
+@pytest.mark.parametrize("scroll", ["server", pytest.param("token", marks=pytest.mark.long)])
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
 def test_a_passing_fault_costs_no_record(patra: Patra, quiet_sandbox: Sandbox, fault: Row, scroll: str) -> None:
     quiet_sandbox.configure(scroll=scroll)

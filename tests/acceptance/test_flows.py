@@ -41,6 +41,11 @@ def _content(rows: list[Row], *besides: str) -> list[Row]:
     return [{name: value for name, value in row.items() if name not in LINEAGE | set(besides)} for row in rows]
 
 
+@pytest.mark.parametrize(
+    "dialect",
+    ["sqlite", *(pytest.param(name, marks=pytest.mark.long) for name in ("postgresql", "mysql"))],
+    indirect=True,
+)
 def test_a_demo_ends_complete_and_the_command_line_gives_the_same_rows(
     patra: Patra, dialect: str, database_factory: DatabaseFactory, quiet_sandbox: Sandbox, tmp_path: Path
 ) -> None:

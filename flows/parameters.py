@@ -29,6 +29,13 @@ class PlanParameters(BaseModel):
         title="Overrides",
         description='Settings for this plan only, such as {"pagination.page_size": "200"}.',
     )
+    campaign: str | None = Field(
+        default=None,
+        title="Campaign",
+        description="Names a BACKFILL or UPDATE: under the same name, a later run goes on where the last stopped.",
+    )
+    newest_first: bool = Field(default=False, title="Newest first", description="A BACKFILL from the newest down.")
+    ids: list[str] = Field(default_factory=list, title="Ids", description="The records an UPDATE refreshes.")
     now: datetime | None = Field(
         default=None, title="Now", description="Replaces the clock for planning only, for tests and explanations."
     )
@@ -43,6 +50,9 @@ class PlanParameters(BaseModel):
             user_to=as_utc(self.window_to) if self.window_to else None,
             query=self.query,
             overrides=self.overrides,
+            campaign=self.campaign,
+            newest_first=self.newest_first,
+            ids=tuple(self.ids),
         )
 
     def clock(self) -> datetime | None:

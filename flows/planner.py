@@ -9,7 +9,8 @@ from prefect.cache_policies import NO_CACHE
 from flows.parameters import PlanParameters
 from flows.wiring import open_app
 from ingest_core.model.codes import SchedulerCode, TriggerType
-from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.work import partition_of
+from ingest_core.planning.arithmetic import written
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.registry.compile import Compiled
 
@@ -46,23 +47,35 @@ def compile_spec(request: PlanRequest, instance_id: int, now: datetime | None) -
 
 
 @task(name="resolve window", cache_policy=NO_CACHE)
-def resolve_window(request: PlanRequest, spec: SpecSnapshot, now: datetime | None) -> None:
+def resolve_window(request: PlanRequest, compiled: Compiled, now: datetime | None) -> None:
     """Show the window's arithmetic, step by step."""
     with open_app() as app:
-        decision = app.planner.resolve(request, spec, now)
+        decision = app.planner.resolve(request, compiled, now).decision
     for step in decision.audit:
-        get_run_logger().info("%s = %s: %s", step["step"], step["value"], step["why"])
+        get_run_logger().info("%s", written(step))
     for warning in decision.warnings:
         get_run_logger().warning(warning)
 
 
-@task(name="slice window", cache_policy=NO_CACHE)
-def slice_window(request: PlanRequest, spec: SpecSnapshot, now: datetime | None) -> int:
-    """Show how many slices need reading."""
+@task(name="estimate sizes", cache_policy=NO_CACHE)
+def estimate_sizes(request: PlanRequest, trigger: Trigger, compiled: Compiled, now: datetime | None) -> int:
+    """Ask the provider how much there is to read, within the probe budget; the answers are kept."""
     with open_app() as app:
-        count = len(app.planner.propose(request, spec, now).slices)
-    get_run_logger().info("%s slices need reading", count)
-    return count
+        asked = app.planner.estimate(request, compiled, now, trigger)
+    get_run_logger().info("the provider was asked for %s sizes", asked)
+    return asked
+
+
+@task(name="serve re-slice requests", cache_policy=NO_CACHE)
+def serve_reslices(compiled: Compiled) -> dict[str, Any]:
+    """Cut again what turned out too big since the last plan."""
+    with open_app() as app:
+        report = app.reslicer.serve(partition_of(compiled.spec))
+    if report.served:
+        get_run_logger().info("%s slices were cut again, into %s", report.served, report.children)
+    for refusal in report.refused:
+        get_run_logger().error(refusal)
+    return report.json()
 
 
 @task(name="derive tasks", cache_policy=NO_CACHE)
@@ -84,8 +97,9 @@ def planner(parameters: PlanParameters) -> dict[str, Any]:
     request, now, trigger = parameters.request(), parameters.clock(), _trigger()
     instance_id = record_trigger(request, trigger)
     compiled = compile_spec(request, instance_id, now)
-    resolve_window(request, compiled.spec, now)
-    slice_window(request, compiled.spec, now)
+    serve_reslices(compiled)
+    resolve_window(request, compiled, now)
+    estimate_sizes(request, trigger, compiled, now)
     report = derive_tasks(request, trigger, instance_id, compiled, now)
     get_run_logger().info("plan %s: %s tasks. %s", report["plan_id"], report["tasks_created"], report["reason"] or "")
     return report

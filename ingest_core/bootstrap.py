@@ -8,15 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from importlib.metadata import entry_points
 from threading import Event
 from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.execute import Executor
 from ingest_core.execution.run_task import TaskRunner
+from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Refused
-from ingest_core.planning.plan import Planner
+from ingest_core.planning.plan import Planner, PlanSettings
+from ingest_core.planning.reslice import Reslicer
+from ingest_core.planning.strategies.id_slices import IdStrategy
+from ingest_core.planning.strategies.strategy import StrategyRegistry
+from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.registry.compile import CompileRequest, compile_source
 from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.read import read_source
@@ -55,6 +61,7 @@ class App:
     database: Database
     registry: RegistryStore
     planner: Planner
+    reslicer: Reslicer
     executor: Executor
     cursors: CursorStore
     readside: SqlReadside
@@ -88,12 +95,15 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
     cursors = SqlCursorStore(database)
     stop, gate = Event(), SqlRateGate(database)
     runner = TaskRunner(queue, SqlRunLedger(database), cursors, gate, upstream, database, stop, settings.contact)
+    plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
+    limits = PlanSettings(settings.max_queued, installed_hooks())
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     return App(
         settings=settings,
         database=database,
         registry=registry,
-        planner=Planner(registry, SqlPlanStore(database), database, installed_hooks()),
+        planner=Planner(registry, plans, database, strategies(), probe, limits),
+        reslicer=Reslicer(plans, strategies(), probe),
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         readside=SqlReadside(database),
@@ -114,7 +124,7 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
     database = open_database(settings or load_settings())
     try:
         before, after = upgrade_schema(database)
-        seed_dictionary(database)
+        seed_dictionary(database, {"ing_slice_strategy": strategies().codes})
         registry = SqlRegistryStore(database)
         known = {source["code"] for source in registry.sources()}
         new = {code: rows for code, rows in _shipped_rows().items() if code not in known}
@@ -164,11 +174,12 @@ def check_source(text: str, name: str, database: Database) -> Rows:
 
 def check_rows(rows: Rows, now: datetime) -> Rows:
     """The rows, if they compile for every operation they serve, now and whenever other rows come into force."""
-    source, hooks = code_of(rows), installed_hooks()
+    source, hooks, known = code_of(rows), installed_hooks(), strategies().codes
     for moment in sorted({now, *_turning_points(rows, now)}):
         for endpoint in rows["reg_prov_endpoint_def"]:
             for operation in endpoint["operations"]:
-                asked = CompileRequest(source, endpoint["endpoint_name"], Operation(operation), signing_hooks=hooks)
+                name = endpoint["endpoint_name"]
+                asked = CompileRequest(source, name, Operation(operation), signing_hooks=hooks, strategies=known)
                 compile_source(rows, asked, moment)
     return rows
 
@@ -177,6 +188,16 @@ def _turning_points(rows: Rows, now: datetime) -> set[datetime]:
     """The moments after now at which a row begins or ends."""
     dates = {row.get(name) for table in rows.values() for row in table for name in ("effective_from", "effective_to")}
     return {date for date in dates if date is not None and date > now}
+
+
+STRATEGY_GROUP = "patra.slice_strategies"
+"""The entry points under which others install ways of slicing."""
+
+
+def strategies() -> StrategyRegistry:
+    """The ways of slicing there are: ours, and those that are installed."""
+    installed = [entry.load()() for entry in entry_points(group=STRATEGY_GROUP)]
+    return StrategyRegistry([TimeStrategy(), IdStrategy(), *installed])
 
 
 def signing_hooks() -> frozenset[str]:

@@ -24,6 +24,7 @@ class Settings:
     log_format: str = "text"
     lease_ttl_seconds: int = 60
     contact: str | None = None
+    max_queued: int = 100_000
 
     @property
     def default_database(self) -> Path:
@@ -62,6 +63,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         log_format=_one_of(env, "PATRA_LOG_FORMAT", "text", _LOG_FORMATS, str.lower),
         lease_ttl_seconds=_seconds(env, "PATRA_LEASE_TTL_SECONDS", 60),
         contact=env.get("PATRA_CONTACT") or None,
+        max_queued=_count(env, "PATRA_MAX_QUEUED", 100_000),
     )
 
 
@@ -78,6 +80,13 @@ def _one_of(
     if value not in allowed:
         raise BadInput("SETTING_INVALID", f"{env[name]!r} is not one of {', '.join(allowed)}", where=name)
     return value
+
+
+def _count(env: Mapping[str, str], name: str, default: int) -> int:
+    text = env.get(name) or str(default)
+    if not text.isdecimal():
+        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number", where=name)
+    return int(text)
 
 
 def _seconds(env: Mapping[str, str], name: str, default: int) -> int:

@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from deployments.sandbox.providers import PROVIDERS
 from deployments.sandbox.server import base_url, bind, build_server
@@ -21,14 +21,17 @@ def read_arguments(arguments: Sequence[str] | None = None) -> tuple[Settings, bo
     parser.add_argument("--works", type=int, default=usual.works)
     parser.add_argument("--until", type=_moment, default=usual.until, metavar="ISO", help="the end of the index times")
     parser.add_argument("--days", type=float, default=usual.days, help="how far before --until they begin")
+    parser.add_argument(
+        "--busy", type=_busy_day, action="append", default=[], metavar="DAY=WORKS", help="how many of --works are its"
+    )
     parser.add_argument("--scroll", type=ScrollMode, choices=list(ScrollMode), default=usual.scroll)
     parser.add_argument("--scroll-ttl", type=float, default=usual.scroll_ttl_seconds, metavar="SECONDS")
     parser.add_argument("--rate-limit", type=int, default=None, metavar="N", help="requests a second, then 429")
     parser.add_argument("--quiet", action="store_true", help="print the base URL and nothing else")
     given = vars(parser.parse_args(arguments))
     quiet = given.pop("quiet")
-    ttl, limit = given.pop("scroll_ttl"), given.pop("rate_limit")
-    return Settings(**given, scroll_ttl_seconds=ttl, rate_limit_per_second=limit), quiet
+    busy, ttl, limit = dict(given.pop("busy")), given.pop("scroll_ttl"), given.pop("rate_limit")
+    return Settings(**given, busy=busy, scroll_ttl_seconds=ttl, rate_limit_per_second=limit), quiet
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _busy_day(text: str) -> tuple[date, int]:
+    day, _, works = text.partition("=")
+    return date.fromisoformat(day), int(works)
 
 
 if __name__ == "__main__":

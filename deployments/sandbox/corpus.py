@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deployments.sandbox.instant import DAY_MS, to_ms
+from deployments.sandbox.schedule import Slot, slots
 from deployments.sandbox.settings import Settings
 
 REINDEXED_SHARE = 0.10
@@ -33,7 +33,7 @@ class Corpus:
 
     def __init__(self, settings: Settings) -> None:
         self.seed = settings.seed
-        self._histories = [_history(settings, work) for work in range(settings.works)]
+        self._histories = [_history(settings.seed, work, slot) for work, slot in enumerate(slots(settings))]
         self._timeline = sorted((v for history in self._histories for v in history), key=_moment)
 
     def __len__(self) -> int:
@@ -48,6 +48,10 @@ class Corpus:
     def current(self, work: int, now_ms: int) -> Version | None:
         """The work's version visible now."""
         return next((v for v in self._histories[work] if v.visible(now_ms)), None)
+
+    def edition(self, now_ms: int) -> tuple[int, int]:
+        """How many versions there are, and have appeared: while both stay, the same versions are visible."""
+        return len(self._timeline), self._place(now_ms + 1)
 
     def draw(self, name: object) -> int:
         """A steady number for the name, unrelated to time."""
@@ -66,17 +70,17 @@ class Corpus:
         return bisect_left(self._timeline, ms, key=_instant)
 
 
-def _history(settings: Settings, work: int) -> list[Version]:
-    """The versions of one work, drawn from the seed and the work's number alone."""
-    draw = random.Random(f"{settings.seed}:{work}")
-    history = [Version(work, number, at_ms) for number, at_ms in enumerate(_index_times(settings, draw), start=1)]
+def _history(seed: int, work: int, slot: Slot) -> list[Version]:
+    """The versions of one work, drawn from the seed and the work's number alone, all within its slot."""
+    draw = random.Random(f"{seed}:{work}")
+    history = [Version(work, number, at_ms) for number, at_ms in enumerate(_index_times(slot, draw), start=1)]
     _chain(history)
     return history
 
 
-def _index_times(settings: Settings, draw: random.Random) -> Iterator[int]:
-    until_ms = to_ms(settings.until)
-    at_ms = draw.randrange(until_ms - int(settings.days * DAY_MS), until_ms)
+def _index_times(slot: Slot, draw: random.Random) -> Iterator[int]:
+    from_ms, until_ms = slot
+    at_ms = draw.randrange(from_ms, until_ms)
     yield at_ms
     if draw.random() < REINDEXED_SHARE:
         for _ in range(draw.randint(1, MOST_REINDEXINGS)):

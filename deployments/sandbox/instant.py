@@ -1,6 +1,6 @@
 """Instants are milliseconds since 1970; this module reads and writes them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,3 +60,9 @@ def unit_of(year: int, month: int | None = None, day: int | None = None) -> tupl
     else:
         after = start.replace(year=year + 1)
     return to_ms(start), to_ms(after)
+
+
+def days_of(from_ms: int, to_ms: int) -> dict[date, tuple[int, int]]:
+    """Each day that `[from, to)` touches, in order, with the part of it that is within."""
+    starts = range(round_down(from_ms, DAY_MS), to_ms, DAY_MS)
+    return {to_datetime(start).date(): (max(start, from_ms), min(start + DAY_MS, to_ms)) for start in starts}

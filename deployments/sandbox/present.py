@@ -27,6 +27,10 @@ class Present:
         """The versions visible now whose index time, rounded down to the unit, is in `[from, to)`; oldest first."""
         return self.corpus.window(round_up(from_ms, unit_ms), round_up(to_ms, unit_ms), self.now_ms())
 
+    def edition(self) -> tuple[int, int]:
+        """A value that stays while the same versions can be seen."""
+        return self.corpus.edition(self.now_ms())
+
     def current(self, work: int | None) -> Version | None:
         """The work's version visible now, if there is such a work."""
         return None if work is None else self.corpus.current(work, self.now_ms())

@@ -12,7 +12,7 @@ import typer
 from flows.cli.registry import read_file, write_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.wiring import open_app, read_prefect_secret
-from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks
+from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks, strategies
 from ingest_core.gate.ports import RateGate
 from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck
 from ingest_core.inspection.local_gate import LocalGate
@@ -75,7 +75,9 @@ def source_check(
         shown=limit,
     )
     with _find(source) as found:
-        check = SourceCheck(found.rows, asked, found.upstream, found.now, load_settings().contact, signing_hooks())
+        check = SourceCheck(
+            found.rows, asked, found.upstream, found.now, load_settings().contact, signing_hooks(), strategies().codes
+        )
         report: dict[str, Any] = {"origin": found.origin, **check.describe(), "page": None}
         if not as_json:
             _show_check(report, whole=whole)

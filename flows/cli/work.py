@@ -1,103 +1,36 @@
-"""`patra plan`, `execute` and the commands that show what is going on."""
+"""`patra execute` and the commands that show what is going on."""
 
 import signal
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
-from flows.cli.source import read_assignments
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
 from ingest_core.execution.execute import ExecuteReport
 from ingest_core.execution.outcomes import RunSummary
-from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import ExitCode, PatraError
-from ingest_core.model.instant import parse_instant
 from ingest_core.model.work import Task
-from ingest_core.planning.request import PlanRequest, Trigger
 
 cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
 quarantine_app = typer.Typer(help="Records that could not be used.", no_args_is_help=True)
 
-SourceArgument = Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)]
 OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
 
 
 def register(app: typer.Typer) -> None:
     """Hang these commands into the tree."""
-    app.command("plan", epilog="Example: patra plan crossref --from 2026-01-01 --to 2026-01-02")(plan)
     app.command("execute", epilog="Example: patra execute --until-idle --json")(execute)
     app.command("status", epilog="Example: patra status crossref")(status)
     cursor_app.command("list", epilog="Example: patra cursor list --json")(cursor_list)
     quarantine_app.command("list", epilog="Example: patra quarantine list crossref")(quarantine_list)
     app.add_typer(cursor_app, name="cursor")
     app.add_typer(quarantine_app, name="quarantine")
-
-
-def plan(
-    source: SourceArgument,
-    endpoint: Annotated[str | None, typer.Option(help="Needed where a source has several.")] = None,
-    operation: Annotated[Operation, typer.Option(case_sensitive=False)] = Operation.HARVEST,
-    window_from: Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")] = None,
-    window_to: Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")] = None,
-    query: Annotated[
-        str | None, typer.Option(help='Only records that match, such as title:"heart failure" AND NOT type:review.')
-    ] = None,
-    overrides: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting for this plan only, such as pagination.page_size=200."),
-    ] = None,
-    now: Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")] = None,
-    trigger_key: Annotated[
-        str | None, typer.Option(help="The trigger's identity: the same key again plans nothing new.")
-    ] = None,
-    *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be planned; write nothing.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Turn a request into a plan with slices and tasks."""
-    request = PlanRequest(
-        source=source,
-        operation=operation,
-        endpoint=endpoint,
-        user_from=parse_instant(window_from, "--from") if window_from else None,
-        user_to=parse_instant(window_to, "--to") if window_to else None,
-        query=query,
-        overrides=read_assignments(overrides),
-    )
-    moment = parse_instant(now, "--now") if now else None
-    trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")
-    with open_app() as app:
-        report = app.planner.dry_run(request, moment) if dry_run else app.planner.plan(request, trigger, moment)
-    shown = report.json()
-    if as_json:
-        print_json(shown)
-    else:
-        _show_plan(shown)
-
-
-def _show_plan(report: dict[str, Any]) -> None:
-    window = report["window"]
-    title = "dry run: nothing was written" if report["dry_run"] else f"plan {report['plan_id']} ({report['status']})"
-    rows = [
-        ("window", f"{shown_instant(window['from'])} .. {shown_instant(window['to'])}"),
-        ("slices", f"{report['slices']} ({report['slices_existing']} existing)"),
-        ("tasks created", report["tasks_created"]),
-        ("tasks existing", report["tasks_existing"]),
-    ]
-    if report["reason"]:
-        rows.append(("reason", report["reason"]))
-    print_facts(title, rows)
-    for note in report["notes"]:
-        console.print(f"note: {note}", markup=False)
-    for warning in report["warnings"]:
-        errors.print(f"warning: {warning}", style="yellow", markup=False)
 
 
 def execute(

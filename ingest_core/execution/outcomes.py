@@ -10,7 +10,7 @@ from ingest_core.execution.walk import SliceRestart, Walk
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import PatraError
-from ingest_core.model.record import Counts
+from ingest_core.model.record import Arrivals, Counts
 from ingest_core.model.work import Checkpoint
 
 MAX_RESTARTS = 5
@@ -43,16 +43,21 @@ Ending = tuple[RunOutcome, RunSummary]
 def succeeded(walk: Walk) -> Ending:
     """Every page is in: the window is covered as of the moment its first page was asked for."""
     outcome = RunOutcome(
-        TaskStatus.SUCCEEDED, _stats(walk), as_of=walk.checkpoint.as_of, observed_max=walk.observed_max
+        TaskStatus.SUCCEEDED,
+        _stats(walk),
+        as_of=walk.checkpoint.as_of,
+        observed_max=walk.observed_max,
+        arrivals=_arrivals(walk),
     )
     return outcome, _summary(walk, TaskStatus.SUCCEEDED)
 
 
 def ended_partial(walk: Walk) -> Ending:
-    """Our own limit came before the provider's end: nothing is covered."""
-    message = f"{walk.limited}: the rest of the window is not read, and the watermark waits"
+    """Our own limit came before the provider's end: nothing is covered, and the slice is to be cut smaller."""
+    message = f"{walk.limited}: the next plan cuts the slice smaller, and the watermark waits"
     error = {"level": ErrorLevel.L2.value, "code": "LIMIT_REACHED", "message": message}
-    return RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error), _summary(walk, TaskStatus.PARTIAL, error)
+    outcome = RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error, reslice=walk.reslice, arrivals=_arrivals(walk))
+    return outcome, _summary(walk, TaskStatus.PARTIAL, error)
 
 
 def given_back(walk: Walk) -> Ending:
@@ -111,6 +116,10 @@ def _summary(
     )
 
 
+def _arrivals(walk: Walk) -> Arrivals:
+    return Arrivals(walk.counts.received, walk.counts.late, walk.provider_late_seconds)
+
+
 def _stats(walk: Walk) -> dict[str, Any]:
     tally: FetchTally = walk.fetcher.tally
     return {
@@ -120,6 +129,8 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "updated": walk.counts.updated,
         "skipped": walk.counts.skipped,
         "failed": walk.counts.quarantined,
+        "late": walk.counts.late,
+        "distinctCount": len(walk.seen),
         "retryCount": tally.retries,
         "429Count": tally.too_many,
         "avgLatencyMs": round(tally.latency_total_ms / max(tally.answers, 1)),

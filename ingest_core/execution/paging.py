@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import PagePosition, PaginationType
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 
@@ -23,6 +24,7 @@ class Step:
     token: str | None
     limit: str | None = None
     rewound: bool = False
+    reslice: ResliceReason | None = None
 
     @property
     def ends(self) -> bool:
@@ -88,7 +90,8 @@ def next_step(pagination: PaginationSpec, page: DecodedPage, place: Place) -> St
         return END
     if page.has_more is None and _all_came(pagination, page, place, token):
         return END
-    return Step(token, limit=_limit(pagination, token, place.page_no))
+    limit, reason = _limit(pagination, token, place.page_no)
+    return Step(token, limit=limit, reslice=reason)
 
 
 def _next_token(pagination: PaginationSpec, page: DecodedPage, place: Place) -> str | None:
@@ -104,7 +107,8 @@ def _time_step(pagination: PaginationSpec, page: DecodedPage) -> Step:
     """One page per slice: a full one may hide more, and the slice must be cut smaller."""
     if page.count < pagination.page_size:
         return END
-    return Step("", limit=f"a page of {page.count} records is full, and there is no next one")
+    message = f"a page of {page.count} records is full, and there is no next one"
+    return Step("", limit=message, reslice=ResliceReason.PAGE_FULL)
 
 
 def _all_came(pagination: PaginationSpec, page: DecodedPage, place: Place, token: str) -> bool:
@@ -128,16 +132,15 @@ def _rewind(pagination: PaginationSpec, page: DecodedPage, place: Place) -> str 
     return str(max(pagination.page_base, int(place.token or pagination.page_base) - pages))
 
 
-def _limit(pagination: PaginationSpec, token: str, page_no: int) -> str | None:
+def _limit(pagination: PaginationSpec, token: str, page_no: int) -> tuple[str | None, ResliceReason | None]:
     """Why we stop before the provider does, if so."""
     if pagination.max_page is not None and page_no >= pagination.max_page:
-        return f"stopped at max_page {pagination.max_page}"
-    if pagination.max_records is None:
-        return None
+        return f"stopped at max_page {pagination.max_page}", ResliceReason.PAGE_CAP
     skipped = offset_of(pagination, token)
-    if skipped is None or skipped < pagination.max_records:
-        return None
-    return f"the provider gives only the first {pagination.max_records} records of a query"
+    if pagination.max_records is None or skipped is None or skipped < pagination.max_records:
+        return None, None
+    message = f"the provider gives only the first {pagination.max_records} records of a query"
+    return message, ResliceReason.RECORD_CAP
 
 
 def before_hash(pagination: PaginationSpec, token: str | None, batch_no: int, rewinds: int = 0) -> str:

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.record import Counts, PageOutcome
+from ingest_core.model.record import Arrivals, Counts, PageOutcome
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 
@@ -81,6 +82,8 @@ class RunOutcome:
     checkpoint: Checkpoint | None = None
     retry_in: timedelta = timedelta(0)
     observed_max: datetime | None = None
+    reslice: ResliceReason | None = None
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 from ingest_core.execution.ports import Request
 from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation
 from ingest_core.model.errors import BadInput
-from ingest_core.model.expression import EVERYTHING, Range, both, from_json
+from ingest_core.model.expression import EVERYTHING, Range, both, from_json, part_range
+from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, ceil_to, floor_to
 from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
 from ingest_core.model.template import FUNCTIONS, parse_template, percent_encode
@@ -42,9 +43,11 @@ def _exact(config: WindowSpec, unit: timedelta) -> bool:
     return config.stored_precision is not None and UNIT_LENGTH[config.stored_precision] >= unit
 
 
-def render_request(spec: SpecSnapshot, window: Window, token: str | None, caller: Caller) -> Request:
-    """The request for the page at `token`."""
-    rendered = render_query(spec, window)
+def render_request(
+    spec: SpecSnapshot, window: Window, token: str | None, caller: Caller, part: IdRange | None = None
+) -> Request:
+    """The request for the page at `token` of a window, or of a range of it."""
+    rendered = render_query(spec, window, part)
     counted = spec.paging.type in (PaginationType.OFFSET, PaginationType.PAGE)
     values = {
         "page_size": spec.paging.page_size,
@@ -60,12 +63,13 @@ def render_request(spec: SpecSnapshot, window: Window, token: str | None, caller
     return request
 
 
-def render_query(spec: SpecSnapshot, window: Window) -> Rendered:
+def render_query(spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Rendered:
     """The slice's query as the provider takes it: the plan's, and the window's range where the provider knows it."""
     config = spec.time
     query = from_json(spec.expression)
     bounds = Range(config.field, *bounds_to_ask(window, config)) if config.supports_updated_since else EVERYTHING
-    return Renderer(spec.rules, TimeText(config.format, config.time_zone)).render(both(query, bounds))
+    narrowed = both(query, bounds, part_range(part) if part else EVERYTHING)
+    return Renderer(spec.rules, TimeText(config.format, config.time_zone)).render(narrowed)
 
 
 def render_detail(spec: SpecSnapshot, ids: list[str], caller: Caller) -> Request:

@@ -12,9 +12,9 @@ import orjson
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.predicate import holds
 from ingest_core.model.canonical import canonical_json, hash_of, hash_text
-from ingest_core.model.codes import IdNormalizer, QuarantineReason, ResponseFormat
+from ingest_core.model.codes import QuarantineReason, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
-from ingest_core.model.record import Record, Rejected
+from ingest_core.model.record import NORMALIZE_ID, Record, Rejected
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import Expression, SpecSnapshot
 from ingest_core.model.window import Window
@@ -30,11 +30,6 @@ FUTURE_TOLERANCE = timedelta(days=1)
 ID_HASH_BYTES = 8
 DRIFT_SHARE = 0.2
 DRIFT_RECORDS = 10
-
-_NORMALIZE: dict[IdNormalizer, Callable[[str], str]] = {
-    IdNormalizer.NONE: str.strip,
-    IdNormalizer.DOI: lambda text: text.strip().lower(),
-}
 
 
 def too_many_unusable(unusable: int, received: int) -> bool:
@@ -75,7 +70,7 @@ class Router:
         self._updated_at = compile_raw(response.updated_at_path) if response.updated_at_path else None
         self._time_zone = response.time_zone
         self._record_error = response.record_error
-        self._normalize = _NORMALIZE[spec.id_normalizer]
+        self._normalize = NORMALIZE_ID[spec.id_normalizer]
         compile_field = compile_value if spec.snapshot_version > 1 else _as_it_was
         self._mapping = [(name, compile_field(one)) for name, one in sorted(spec.mapping.items())]
 

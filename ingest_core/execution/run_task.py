@@ -147,7 +147,7 @@ class TaskRunner:
                 if not step.ends:
                     asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token, checkpoint.rewinds)
                 self._commit(walk, batch, page, checkpoint)
-                walk.limited = step.limit
+                walk.limited, walk.reslice = step.limit, step.reslice
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -159,7 +159,7 @@ class TaskRunner:
         digest = before_hash(spec.paging, token, batch_no, rewinds)
         batch = self._ledger.open_batch(walk.run, page_no, batch_no, token, digest)
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
-        request = render_request(spec, walk.task.window, token, caller)
+        request = render_request(spec, walk.task.window, token, caller, walk.task.range)
         opens = token == first_token(spec.paging)
         repeatable = opens or spec.paging.position == PagePosition.CLIENT
         answer = pool.submit(

@@ -11,6 +11,7 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason
 from ingest_core.model.record import Counts, Rejected
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint, Task
 
 _TOKEN_REFUSED = {400, 404, 410}
@@ -39,6 +40,8 @@ class Walk:
     batches: int = 0
     observed_max: datetime | None = None
     limited: str | None = None
+    reslice: ResliceReason | None = None
+    provider_late_seconds: int = 0
 
     @property
     def task(self) -> Task:

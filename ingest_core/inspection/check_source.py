@@ -19,7 +19,7 @@ from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.planning.request import PlanRequest
-from ingest_core.planning.slicing import slice_time
+from ingest_core.planning.strategies.time_slices import slice_time
 from ingest_core.planning.window import resolve_harvest
 from ingest_core.registry.compile import Compiled, CompileRequest, compile_source, endpoint_for
 from ingest_core.registry.merge import read_overrides
@@ -57,6 +57,7 @@ class SourceCheck:
         now: datetime,
         contact: str | None = None,
         signing_hooks: frozenset[str] | None = None,
+        strategies: frozenset[str] | None = None,
     ) -> None:
         self._source = str(rows["reg_provenance"][0]["provenance_code"])
         self._asked = asked
@@ -64,6 +65,7 @@ class SourceCheck:
         self._now = now
         self._caller = Caller(CORRELATION, contact)
         self._signing_hooks = signing_hooks
+        self._strategies = strategies
         self.compiled = self._compile(rows)
         self.spec: SpecSnapshot = self.compiled.spec
 
@@ -71,7 +73,16 @@ class SourceCheck:
         operation = self._asked.operation or _first_operation(rows, self._asked.endpoint)
         endpoint = endpoint_for(rows, self._source, self._asked.endpoint, operation)
         overrides = read_overrides(self._asked.overrides)
-        request = CompileRequest(self._source, endpoint, operation, self._asked.query, overrides, self._signing_hooks)
+        request = CompileRequest(
+            self._source,
+            endpoint,
+            operation,
+            self._asked.query,
+            overrides,
+            self._signing_hooks,
+            self._strategies,
+            timed=bool(self._asked.user_from or self._asked.user_to) and not self._asked.ids,
+        )
         return compile_source(rows, request, self._now)
 
     def describe(self) -> Json:
@@ -100,7 +111,8 @@ class SourceCheck:
         decision = resolve_harvest(request, None, self.spec.time, self._now)
         if decision.window is None:
             raise BadInput("WINDOW_EMPTY", str(decision.reason), where="window", remedy="give an earlier --from")
-        return next(slice_time([decision.window], timedelta(seconds=self.spec.time.step_seconds)))
+        step = timedelta(seconds=self.spec.time.step_seconds)
+        return next(slice_time([decision.window], step, self.spec.time.time_zone))
 
     def _previews(self, window: Window | None) -> list[Json]:
         shown = []

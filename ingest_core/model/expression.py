@@ -13,6 +13,7 @@ from typing import Any
 
 from ingest_core.model.canonical import canonical_json
 from ingest_core.model.codes import ExprOp, TermMatch
+from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MILLISECOND, floor_to, format_instant, parse_instant
 from ingest_core.model.window import Window
 
@@ -92,6 +93,12 @@ class Range:
 def window_range(field_name: str, window: Window) -> Range:
     """The range a slice adds."""
     return Range(field_name, window.start, window.end)
+
+
+def part_range(part: IdRange) -> Range:
+    """The range of a second field that a slice adds, both ends in."""
+    start, end = (None if end is None else str(end) for end in (part.start, part.end))
+    return Range(part.field, start, end, "[]")
 
 
 @dataclass(frozen=True)

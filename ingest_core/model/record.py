@@ -1,10 +1,11 @@
 """Records on their way in: usable or not, and what became of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import QuarantineReason
+from ingest_core.model.codes import IdNormalizer, QuarantineReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,15 @@ class Counts:
     updated: int = 0
     skipped: int = 0
     quarantined: int = 0
+    late: int = 0
+    """Of those inserted or updated: how many an earlier reading of their time had missed."""
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
-    def values(self) -> tuple[int, int, int, int, int]:
-        """The five numbers in order."""
-        return (self.received, self.inserted, self.updated, self.skipped, self.quarantined)
+    def values(self) -> tuple[int, int, int, int, int, int]:
+        """The numbers in order."""
+        return (self.received, self.inserted, self.updated, self.skipped, self.quarantined, self.late)
 
     def json(self) -> dict[str, int]:
         """As reports show them."""
@@ -74,3 +77,24 @@ class PageOutcome:
     after_token: str | None = None
     has_next: bool = False
     outside: int = 0
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How many records came, how many of them late, and by how much the provider's clock was behind ours."""
+
+    received: int = 0
+    late: int = 0
+    provider_late_seconds: int = 0
+
+    @property
+    def late_share(self) -> float:
+        """The share of records that only a later reading of their window found."""
+        return self.late / self.received if self.received else 0.0
+
+
+NORMALIZE_ID: dict[IdNormalizer, Callable[[str], str]] = {
+    IdNormalizer.NONE: str.strip,
+    IdNormalizer.DOI: lambda text: text.strip().lower(),
+}
+"""How a provider's id becomes its normal form."""

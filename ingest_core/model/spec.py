@@ -23,10 +23,12 @@ from ingest_core.model.codes import (
     ParamLocation,
     ResetKind,
     ResponseFormat,
+    SliceStrategy,
     TermMatch,
     TimeUnit,
     WindowMode,
 )
+from ingest_core.model.slice_codes import CalendarUnit
 
 Expression = str | dict[str, Any]
 """How a value is taken from a record: a path, or a small tree over paths."""
@@ -113,7 +115,7 @@ class WindowSpec(Frozen):
     step_seconds: int
     overlap_seconds: int
     baseline: str | None
-    align_to: TimeUnit | None
+    align_to: CalendarUnit | None
     unit: TimeUnit
     format: str
     upper_inclusive: bool
@@ -132,6 +134,18 @@ class WindowSpec(Frozen):
     def lookback(self) -> timedelta:
         """How far below the watermark a harvest reads again."""
         return timedelta(seconds=self.lookback_seconds)
+
+
+class SlicingSpec(Frozen):
+    """How a window is cut, and how much work may wait."""
+
+    strategy: str = SliceStrategy.TIME.value
+    target_records: int | None = None
+    probe_budget: int | None = None
+    split_field: str | None = None
+    split_max: int = 2**31
+    max_queued: int = 10_000
+    id_buckets: int | None = None
 
 
 class RetrySpec(Frozen):
@@ -247,6 +261,7 @@ class SpecSnapshot(Frozen):
     on_equal: OnEqual
     expression: dict[str, Any]
     detail: DetailSpec | None = None
+    slicing: SlicingSpec = SlicingSpec()
 
     @property
     def time(self) -> WindowSpec:

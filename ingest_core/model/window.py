@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ingest_core.model.instant import ceil_to, floor_to, format_instant
+from ingest_core.model.instant import Grid, format_instant
 
 
 @dataclass(frozen=True, order=True)
@@ -17,6 +17,9 @@ class Window:
     def __post_init__(self) -> None:
         if self.start >= self.end:
             raise ValueError(f"empty window: {format_instant(self.start)} >= {format_instant(self.end)}")
+
+    def __str__(self) -> str:
+        return f"{format_instant(self.start)} .. {format_instant(self.end)}"
 
     @property
     def length(self) -> timedelta:
@@ -59,6 +62,6 @@ def subtract_windows(whole: Window, taken: Iterable[Window]) -> list[Window]:
     return left
 
 
-def widen_to(window: Window, step: timedelta, limit: Window) -> Window:
-    """The window stretched outward to multiples of `step`, within `limit`."""
-    return Window(max(floor_to(window.start, step), limit.start), min(ceil_to(window.end, step), limit.end))
+def widen_to(window: Window, grid: Grid, limit: Window) -> Window:
+    """The window stretched outward to the grid, within `limit`."""
+    return Window(max(grid.floor(window.start), limit.start), min(grid.ceil(window.end), limit.end))

@@ -6,6 +6,7 @@ from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import CursorType, Direction, NamespaceScope, Operation
+from ingest_core.model.id_range import IdRange
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 
@@ -34,11 +35,36 @@ class Namespace:
     cursor_type: CursorType = CursorType.TIME
 
 
+REFRESH_KEY = "refresh_checked_at"
+"""The cursor key of refreshing, which is nobody's update time."""
+
+
+def partition_of(spec: SpecSnapshot) -> Partition:
+    """Whose cap the snapshot's work shares."""
+    return Partition(spec.provenance_code, spec.endpoint_name, spec.operation_code)
+
+
 def harvest_namespace(spec: SpecSnapshot) -> Namespace:
     """The namespace of a harvest: one watermark per endpoint and query."""
-    partition = Partition(spec.provenance_code, spec.endpoint_name, spec.operation_code)
-    key = hash_of(spec.endpoint_name, spec.expr_proto_hash)
-    return Namespace(partition, spec.time.watermark_key, NamespaceScope.EXPR, key)
+    return namespace_of(spec, hash_of(spec.endpoint_name, spec.expr_proto_hash))
+
+
+def campaign_namespace(spec: SpecSnapshot, campaign: str | None, *, newest_first: bool = False) -> Namespace:
+    """The namespace of a campaign: of a backfill in one direction, or of a refresh."""
+    if spec.operation_code == Operation.BACKFILL:
+        direction = "newest_first" if newest_first else "oldest_first"
+        return namespace_of(spec, hash_of(campaign, spec.endpoint_name, spec.expr_proto_hash, direction))
+    return namespace_of(spec, hash_of(campaign, spec.endpoint_name, spec.expr_proto_hash))
+
+
+def namespace_of(spec: SpecSnapshot, key: str) -> Namespace:
+    """The namespace of that key, for the snapshot's operation."""
+    partition = partition_of(spec)
+    if spec.operation_code == Operation.HARVEST:
+        return Namespace(partition, spec.time.watermark_key, NamespaceScope.EXPR, key)
+    if spec.operation_code == Operation.BACKFILL:
+        return Namespace(partition, spec.time.watermark_key, NamespaceScope.CUSTOM, key, Direction.BACKFILL)
+    return Namespace(partition, REFRESH_KEY, NamespaceScope.CUSTOM, key)
 
 
 @dataclass(frozen=True)
@@ -101,6 +127,8 @@ class Task:
     checkpoint: Checkpoint
     attempt_no: int
     params: dict[str, Any] = field(default_factory=dict)
+    range: IdRange | None = None
+    watermark: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -113,19 +141,27 @@ class FlowRun:
 
 @dataclass(frozen=True)
 class Coverage:
-    """A window that was read, and when reading it began."""
+    """A window that was read, or of a window a range, and when reading it began."""
 
     window: Window
     as_of: datetime
+    range: IdRange | None = None
 
 
 @dataclass(frozen=True)
 class CursorState:
-    """A watermark, the anchor it started from, and up to where from there late arrivals have had their time."""
+    """A watermark, the anchor it started from, and up to where from there late arrivals have had their time.
+
+    A campaign also has the bounds it was first asked for; a lag that late arrivals have changed is kept with its date.
+    """
 
     value: datetime
     anchor: datetime
     settled: datetime | None = None
+    bound_from: datetime | None = None
+    bound_to: datetime | None = None
+    lag_seconds: int | None = None
+    lag_changed_at: datetime | None = None
 
     @property
     def unsettled_from(self) -> datetime:

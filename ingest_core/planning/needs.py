@@ -2,29 +2,119 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from ingest_core.cursor.frontier import fold_frontier
-from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to
+from ingest_core.cursor.frontier import fold_frontier, whole_as_of
+from ingest_core.model.id_range import IdRange, missing_ranges
+from ingest_core.model.instant import MILLISECOND, floor_to, unit_grid
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, merge_windows, subtract_windows, widen_to, window_or_none
 from ingest_core.model.work import Coverage
 
+LONG_SETTLED = datetime(9000, 1, 1, tzinfo=UTC)
+"""As good as read now, and for ever: what late arrivals have long had their time for."""
+
 
 @dataclass(frozen=True)
 class Ground:
-    """What is known of a window: what was read and when, and what a live task is about to read."""
+    """What is known of a window: what was read and when, of which windows only ranges, and what is about to be read."""
 
     coverage: list[Coverage] = field(default_factory=list)
     live: list[Window] = field(default_factory=list)
+    parts: dict[Window, list[Coverage]] = field(default_factory=dict)
 
 
-def needs_reading(window: Window, ground: Ground, config: WindowSpec, now: datetime) -> list[Window]:
-    """The parts of `window` that are not settled, not in a live task and not just read, in whole units."""
-    done = _no_need(ground.coverage, config, now)
-    unit = UNIT_LENGTH[config.unit]
-    whole_units = [widen_to(part, unit, window) for part in subtract_windows(window, [*done, *ground.live])]
+@dataclass(frozen=True)
+class Need:
+    """A window that needs reading: all of it, or the ranges that are missing."""
+
+    window: Window
+    ranges: tuple[IdRange, ...] = ()
+
+
+def survey(coverage: Iterable[Coverage], live: Iterable[Window], config: WindowSpec) -> Ground:
+    """The ground from streams in order of time: neighbours of the same standing become one, however many there are."""
+    readings: list[Coverage] = []
+    parts: dict[Window, list[Coverage]] = {}
+    for event in coverage:
+        if event.range is not None:
+            parts.setdefault(event.window, []).append(event)
+        else:
+            _append(readings, _condensed(event, config))
+    for window, found in parts.items():
+        as_of = whole_as_of(found)
+        if as_of is not None:
+            readings.append(Coverage(window, as_of))
+    return Ground(readings, _joined(live), parts)
+
+
+def _condensed(event: Coverage, config: WindowSpec) -> Coverage:
+    settled = event.as_of >= event.window.end + config.lag + config.lookback
+    return Coverage(event.window, LONG_SETTLED) if settled else event
+
+
+def _append(readings: list[Coverage], event: Coverage) -> None:
+    last = readings[-1] if readings else None
+    touches = last and last.window.start <= event.window.start <= last.window.end
+    if last and touches and event.as_of == last.as_of == LONG_SETTLED:
+        end = max(last.window.end, event.window.end)
+        readings[-1] = Coverage(Window(last.window.start, end), LONG_SETTLED)
+    else:
+        readings.append(event)
+
+
+def _joined(windows: Iterable[Window]) -> list[Window]:
+    joined: list[Window] = []
+    for window in windows:
+        if joined and joined[-1].start <= window.start <= joined[-1].end:
+            joined[-1] = Window(joined[-1].start, max(joined[-1].end, window.end))
+        else:
+            joined.append(window)
+    return merge_windows(joined)
+
+
+def needs_reading(
+    window: Window, ground: Ground, config: WindowSpec, now: datetime, *, once: bool = False
+) -> list[Window]:
+    """The parts of `window` that are not settled, not in a live task and not just read, in whole units.
+
+    With `once`, what was read at any time needs no reading.
+    """
+    done = [event.window for event in ground.coverage] if once else _no_need(ground.coverage, config, now)
+    grid = unit_grid(config.unit, config.time_zone)
+    whole_units = [widen_to(part, grid, window) for part in subtract_windows(window, [*done, *ground.live])]
     return [part for need in merge_windows(whole_units) for part in subtract_windows(need, ground.live)]
+
+
+def needs_by_range(
+    windows: Sequence[Window], ground: Ground, config: WindowSpec, now: datetime, *, once: bool = False
+) -> list[Need]:
+    """The same windows; where a window was read in part, range by range, only the ranges that are missing."""
+    partial = {
+        window: missing
+        for window, events in ground.parts.items()
+        if (missing := _missing(events, config, now, once=once))
+    }
+    needs = []
+    for whole in windows:
+        inside = [window for window in sorted(partial) if whole.start <= window.start and window.end <= whole.end]
+        apart = [one for number, one in enumerate(inside) if number == 0 or inside[number - 1].end <= one.start]
+        needs += [Need(rest) for rest in subtract_windows(whole, apart)]
+        needs += [Need(window, tuple(partial[window])) for window in apart]
+    return sorted(needs, key=lambda need: need.window)
+
+
+def _missing(events: list[Coverage], config: WindowSpec, now: datetime, *, once: bool) -> list[IdRange]:
+    """Which ranges of a window still need reading; none when all do, as if it had never been cut."""
+    done = [event for event in events if once or _needs_none(event, config, now)]
+    if not done or done[0].range is None:
+        return []
+    return missing_ranges(done[0].range.field, [event.range for event in done if event.range])
+
+
+def _needs_none(event: Coverage, config: WindowSpec, now: datetime) -> bool:
+    settled = event.as_of >= event.window.end + config.lag + config.lookback
+    return settled or event.as_of + timedelta(seconds=config.recheck_seconds) > now
 
 
 def settled_until(start: datetime, coverage: Iterable[Coverage], config: WindowSpec) -> datetime:

@@ -1,98 +1,76 @@
 """The planner's use case: from a trigger to a stored plan, step by step."""
 
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from heapq import merge
+from itertools import chain, groupby, islice
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.clock import Clock
-from ingest_core.model.codes import PlanStatus, SliceStrategy
-from ingest_core.model.errors import PatraError
-from ingest_core.model.instant import format_instant
+from ingest_core.model.codes import ControlState, EndpointRole, Operation, PlanStatus, SliceStrategy
+from ingest_core.model.errors import PatraError, Refused
+from ingest_core.model.instant import MILLISECOND
+from ingest_core.model.record import NORMALIZE_ID
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import CursorState, Namespace, Partition, harvest_namespace
-from ingest_core.planning.needs import needs_reading, settled_until
-from ingest_core.planning.ports import PlanHead, PlanStore, PlanTransaction, StoredPlan
+from ingest_core.model.work import Partition, partition_of
+from ingest_core.planning.estimate import Probe, ProbingEstimator, StoredEstimates, probe_budget
+from ingest_core.planning.ports import Control, PlanHead, PlanStore, PlanTransaction, StoredPlan
+from ingest_core.planning.proposal import Proposal, Proposer
+from ingest_core.planning.report import PlanReport, Tally
 from ingest_core.planning.request import PlanRequest, Trigger
-from ingest_core.planning.slicing import draft_slice, slice_time
-from ingest_core.planning.window import WindowDecision, resolve_harvest
+from ingest_core.planning.sizing import constant_estimate, sizing_of
+from ingest_core.planning.slicing import Drafter, SliceDraft, spread
+from ingest_core.planning.strategies.strategy import SliceContext, Strategy, StrategyRegistry
 from ingest_core.registry.compile import Compiled, CompileRequest, compile_source, endpoint_for
 from ingest_core.registry.merge import read_overrides
 from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.rows import Rows
 
-NOTHING_NEEDED = "every part of the window is settled, was just read, or is in a live task"
-
 
 @dataclass(frozen=True)
-class Proposal:
-    """What a plan would be, were it stored now."""
+class PlanSettings:
+    """What holds for every plan of this installation."""
 
-    decision: WindowDecision
-    slices: list[Window]
-    first: bool
-    settled: datetime | None = None
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is nothing to do, if so."""
-        return self.decision.reason or (None if self.slices else NOTHING_NEEDED)
-
-
-@dataclass(frozen=True)
-class PlanReport:
-    """What planning did, as people and scripts read it."""
-
-    plan: StoredPlan
-    operation: str
-    created: bool
-    warnings: list[str]
-    notes: list[str] = field(default_factory=list)
-    dry_run: bool = False
-
-    def json(self) -> dict[str, Any]:
-        """The report under its interface's names."""
-        plan = self.plan
-        return {
-            "plan_id": plan.plan_id or None,
-            "plan_key": plan.plan_key,
-            "operation": str(self.operation),
-            "status": str(plan.status),
-            "reason": plan.remarks.get("reason"),
-            "window": {"from": format_instant(plan.start), "to": format_instant(plan.end)},
-            "slices": plan.slices,
-            "slices_existing": 0 if self.created else plan.slices,
-            "tasks_created": plan.tasks if self.created else 0,
-            "tasks_existing": 0 if self.created else plan.tasks,
-            "expected_requests": plan.slices,
-            "warnings": self.warnings,
-            "notes": self.notes,
-            "dry_run": self.dry_run,
-        }
+    max_queued: int = 100_000
+    signing_hooks: frozenset[str] | None = None
 
 
 class Planner:
     """Turns triggers into plans; every step can be run again."""
 
     def __init__(
-        self, registry: RegistryStore, plans: PlanStore, clock: Clock, signing_hooks: frozenset[str] | None = None
+        self,
+        registry: RegistryStore,
+        plans: PlanStore,
+        clock: Clock,
+        strategies: StrategyRegistry,
+        probe: Probe | None = None,
+        settings: PlanSettings | None = None,
     ) -> None:
         self._registry = registry
-        self._signing_hooks = signing_hooks
         self._plans = plans
         self._clock = clock
+        self._strategies = strategies
+        self._probe = probe
+        self._settings = settings or PlanSettings()
 
     def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
         """All steps in order."""
         instance_id = self.record_trigger(request, trigger)
         compiled = self.compile(request, instance_id, now)
+        self.estimate(request, compiled, now, trigger)
         return self.derive(request, trigger, instance_id, compiled, now)
+
+    def partition(self, request: PlanRequest) -> Partition:
+        """Whose work the request is."""
+        return _partition(request, self._registry.rows(request.source))
 
     def record_trigger(self, request: PlanRequest, trigger: Trigger) -> int:
         """Write the trigger down, once."""
-        rows = self._registry.rows(request.source)
-        return self._plans.record_trigger(trigger, request, _partition(request, rows))
+        return self._plans.record_trigger(trigger, request, self.partition(request))
 
     def compile(self, request: PlanRequest, instance_id: int | None = None, now: datetime | None = None) -> Compiled:
         """The snapshot the plan will run on, and how it came about; a failure is noted on the trigger."""
@@ -105,37 +83,61 @@ class Planner:
                 partition.operation_code,
                 request.query,
                 read_overrides(request.overrides),
-                self._signing_hooks,
+                self._settings.signing_hooks,
+                strategies=self._strategies.codes,
+                timed=_timed(request, rows, partition.endpoint_name),
             )
             return compile_source(rows, asked, now or self._clock.now())
         except PatraError as error:
             self._note(instance_id, error)
             raise
 
-    def resolve(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> WindowDecision:
-        """The window as it would be now; nothing is written."""
+    def resolve(self, request: PlanRequest, compiled: Compiled, now: datetime | None = None) -> Proposal:
+        """The window as it would be now, with its arithmetic; nothing is written."""
         with self._plans.look() as transaction:
-            namespace = harvest_namespace(spec)
-            cursor = transaction.lock_cursor(namespace)
-            before = _predecessor(transaction, request, namespace, cursor)
-            return resolve_harvest(request, cursor, spec.time, now or self._clock.now(), before)
+            return Proposer(transaction, request, compiled, now or self._clock.now()).resolve()
 
-    def propose(self, request: PlanRequest, spec: SpecSnapshot, now: datetime | None = None) -> Proposal:
-        """Window and slices as they would be now; nothing is written."""
+    def estimate(
+        self, request: PlanRequest, compiled: Compiled, now: datetime | None = None, trigger: Trigger | None = None
+    ) -> int:
+        """Ask the provider how big the slices would be, and keep the answers; how many. Nothing is locked."""
+        spec = compiled.spec
         with self._plans.look() as transaction:
-            return self._propose(transaction, request, spec, now or self._clock.now())
+            if trigger and transaction.find_plan(_plan_key(partition_of(spec), trigger)):
+                return 0
+            _refuse_unless_active(spec, transaction.control(partition_of(spec)))
+            proposal = Proposer(transaction, request, compiled, now or self._clock.now()).propose()
+            if self._probe is None or not proposal.needs:
+                return 0
+            context = self._context(transaction, spec, proposal)
+        prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
+        pieces = self._strategy(spec).pieces(replace(context, estimator=prober))
+        while not prober.exhausted and next(pieces, None):
+            pass
+        self._plans.save_estimates(spec, prober.found)
+        return len(prober.found)
 
-    def dry_run(self, request: PlanRequest, now: datetime | None = None) -> PlanReport:
-        """The report a plan would give."""
+    def dry_run(self, request: PlanRequest, now: datetime | None = None, *, probe: bool = False) -> PlanReport:
+        """The report a plan would give; the provider is asked for sizes only if wanted, and nothing is written."""
         compiled = self.compile(request, now=now)
         spec = compiled.spec
-        proposal = self.propose(request, spec, now)
-        decision, count = proposal.decision, len(proposal.slices)
-        end = max(decision.start, decision.end)
-        plan = StoredPlan(0, "", PlanStatus.DRAFT, decision.start, end, count, count, {"reason": proposal.reason})
-        warnings = [*compiled.warnings, *decision.warnings]
-        notes = compiled.degradations
-        return PlanReport(plan, spec.operation_code, created=True, warnings=warnings, notes=notes, dry_run=True)
+        with self._plans.look() as transaction:
+            _refuse_unless_active(spec, transaction.control(partition_of(spec)))
+            proposal = Proposer(transaction, request, compiled, now or self._clock.now()).propose()
+            wanted = merge(_wanted(request, spec), transaction.open_signals(partition_of(spec)))
+            context = self._context(transaction, spec, proposal, list(_each_once(wanted)) if proposal.by_id else ())
+            room = self._room(transaction, spec)
+        if probe and self._probe and proposal.needs:
+            prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
+            context = replace(context, estimator=prober)
+        drafts = self._drafts(context, proposal, "dry run")
+        tally = Tally(spec, proposal.decision.window)
+        for _ in tally.watch(islice(drafts, room)):
+            pass
+        remarks = self._remarks(compiled, proposal, tally, short=next(drafts, None) is not None)
+        start, end = proposal.decision.start, max(proposal.decision.start, proposal.decision.end)
+        plan = StoredPlan(0, "", PlanStatus.DRAFT, start, end, tally.slices, tally.slices, remarks)
+        return PlanReport(plan, spec.operation_code, created=True, dry_run=True)
 
     def derive(
         self,
@@ -145,25 +147,16 @@ class Planner:
         compiled: Compiled,
         now: datetime | None = None,
     ) -> PlanReport:
-        """Resolve again under the namespace's lock; plan, slices and tasks are stored together."""
-        spec = compiled.spec
-        namespace = harvest_namespace(spec)
-        plan_key = _plan_key(namespace.partition, trigger)
+        """Resolve again under the partition's and the namespace's lock; plan, slices and tasks are stored together."""
 
         def work(transaction: PlanTransaction) -> PlanReport:
-            stored = transaction.find_plan(plan_key)
+            control = transaction.control(partition_of(compiled.spec))
+            stored = transaction.find_plan(_plan_key(partition_of(compiled.spec), trigger))
             if stored:
-                remarks = stored.remarks
-                notes = remarks.get("degradations", [])
-                return PlanReport(stored, spec.operation_code, created=False, warnings=remarks["warnings"], notes=notes)
-            proposal = self._propose(transaction, request, spec, now or self._clock.now())
-            warnings = [*compiled.warnings, *proposal.decision.warnings]
-            head = _head(plan_key, instance_id, namespace, compiled, proposal, warnings)
-            drafts = (draft_slice(window, spec, namespace, _identity(trigger)) for window in proposal.slices)
-            anchor = proposal.first and bool(proposal.slices)
-            plan = transaction.insert_plan(head, anchor=anchor, drafts=drafts)
-            notes = compiled.degradations
-            return PlanReport(plan, spec.operation_code, created=True, warnings=warnings, notes=notes)
+                return PlanReport(stored, compiled.spec.operation_code, created=False)
+            _refuse_unless_active(compiled.spec, control)
+            moment = now or self._clock.now()
+            return self._store(transaction, request, trigger, instance_id, compiled, moment)
 
         try:
             return self._plans.transact(work)
@@ -171,25 +164,108 @@ class Planner:
             self._note(instance_id, error)
             raise
 
-    def _propose(
-        self, transaction: PlanTransaction, request: PlanRequest, spec: SpecSnapshot, now: datetime
-    ) -> Proposal:
-        namespace = harvest_namespace(spec)
-        cursor = transaction.lock_cursor(namespace)
-        before = _predecessor(transaction, request, namespace, cursor)
-        decision = resolve_harvest(request, cursor, spec.time, now, before)
-        reach = _reach(request, cursor, decision)
-        if reach is None:
-            return Proposal(decision, [], first=cursor is None)
-        ground = transaction.ground(namespace, reach)
-        needs = needs_reading(reach, ground, spec.time, now)
-        slices = list(slice_time(needs, timedelta(seconds=spec.time.step_seconds)))
-        if slices and not spec.time.supports_updated_since:  # every slice would read everything: one, when none is live
-            slices = [] if ground.live else [Window(slices[0].start, slices[-1].end)]
-        settled = None
-        if cursor and reach.start <= cursor.unsettled_from:
-            settled = settled_until(cursor.unsettled_from, ground.coverage, spec.time)
-        return Proposal(decision, slices, first=cursor is None, settled=settled)
+    def _store(
+        self,
+        transaction: PlanTransaction,
+        request: PlanRequest,
+        trigger: Trigger,
+        instance_id: int,
+        compiled: Compiled,
+        now: datetime,
+    ) -> PlanReport:
+        spec = compiled.spec
+        proposal = Proposer(transaction, request, compiled, now).propose()
+        decision, namespace = proposal.decision, proposal.namespace
+        ids: Iterable[str] = ()
+        if proposal.by_id:
+            campaign = request.campaign or trigger.identity
+            transaction.add_signals(namespace.partition, campaign, _wanted(request, spec))
+            ids = transaction.open_signals(namespace.partition)
+        drafts = self._drafts(self._context(transaction, spec, proposal, ids), proposal, trigger.identity)
+        tally, room = Tally(spec, decision.window), self._room(transaction, spec)
+        first = next(drafts, None)
+        drafts = chain([first], drafts) if first else drafts
+        head = self._head(_plan_key(namespace.partition, trigger), instance_id, spec, proposal)
+        anchor = proposal.anchor(request) if first else None
+        plan_id = transaction.insert_plan(head, anchor, tally.watch(islice(drafts, room)))
+        short = next(drafts, None) is not None
+        remarks = self._remarks(compiled, proposal, tally, short=short)
+        status = PlanStatus.PARTIAL if short else PlanStatus.READY if tally.slices else PlanStatus.SUCCEEDED
+        transaction.finish_plan(plan_id, namespace, status, remarks, proposal.settled)
+        if proposal.lag and proposal.lag.changed and proposal.cursor:
+            transaction.note_lag(namespace, proposal.lag.learned_seconds, now)
+        plan = StoredPlan(plan_id, head.plan_key, status, head.start, head.end, tally.slices, tally.slices, remarks)
+        return PlanReport(plan, spec.operation_code, created=True)
+
+    def _strategy(self, spec: SpecSnapshot) -> Strategy:
+        by_id = spec.window is None
+        return self._strategies.choose(SliceStrategy.ID_RANGE.value if by_id else spec.slicing.strategy, spec)
+
+    def _context(
+        self, transaction: PlanTransaction, spec: SpecSnapshot, proposal: Proposal, ids: Iterable[str] = ()
+    ) -> SliceContext:
+        decision = proposal.decision
+        reach = decision.window or Window(decision.start, decision.start + MILLISECOND)
+        if proposal.needs:
+            reach = Window(min(reach.start, proposal.needs[0].window.start), reach.end)
+        known = transaction.estimates(spec, reach) if proposal.needs else {}
+        history = transaction.history(spec) if proposal.needs else None
+        stored = StoredEstimates(constant_estimate(spec), known, history)
+        return SliceContext(spec, proposal.config, reach, proposal.needs, stored, proposal.newest_first, iter(ids))
+
+    def _drafts(self, context: SliceContext, proposal: Proposal, trigger: str) -> Iterator[SliceDraft]:
+        if proposal.decision.window is None:
+            return iter(())
+        spec, strategy = context.spec, self._strategy(context.spec)
+        lag = proposal.lag.seconds if proposal.lag else proposal.config.lag_seconds
+        drafter = Drafter(spec, proposal.namespace, trigger, strategy.code, lag)
+        return spread(map(drafter.draft, strategy.pieces(context)), spec.rate.daily_quota)
+
+    def _room(self, transaction: PlanTransaction, spec: SpecSnapshot) -> int | None:
+        """How many more tasks may wait; none means any number."""
+        limits = ((partition_of(spec), spec.slicing.max_queued), (None, self._settings.max_queued))
+        rooms = [max(0, limit - transaction.queued(partition, limit)) for partition, limit in limits if limit]
+        return min(rooms, default=None)
+
+    def _head(self, plan_key: str, instance_id: int, spec: SpecSnapshot, proposal: Proposal) -> PlanHead:
+        decision, config = proposal.decision, proposal.config
+        lag = proposal.lag.seconds if proposal.lag else config.lag_seconds
+        params = {"strategy": self._strategy(spec).code, "safetyLagSec": lag, "newestFirst": proposal.newest_first}
+        if spec.window is not None:
+            target = sizing_of(spec).target
+            params |= {"stepSeconds": config.step_seconds, "targetRecordsPerSlice": target}
+        return PlanHead(
+            plan_key=plan_key,
+            instance_id=instance_id,
+            namespace=proposal.namespace,
+            start=decision.start,
+            end=max(decision.start, decision.end),
+            spec=spec,
+            strategy=self._strategy(spec).code,
+            slice_params=params,
+        )
+
+    def _remarks(self, compiled: Compiled, proposal: Proposal, tally: Tally, *, short: bool) -> dict[str, Any]:
+        decision, namespace, spec = proposal.decision, proposal.namespace, compiled.spec
+        warnings = [*compiled.warnings, *decision.warnings, *tally.warnings()]
+        limit = spec.slicing.max_queued
+        stock = {"short": True, "limit": limit, "limit_in_all": self._settings.max_queued} if short else None
+        if short:
+            warnings.append("too many tasks wait: this plan is PARTIAL, and the rest is planned by a later trigger")
+        return {
+            "reason": None if short else proposal.reason(tally.slices),
+            "sliceCount": tally.slices,
+            "totalEstimated": tally.records,
+            "strategy": self._strategy(spec).code,
+            "sizes": tally.json(),
+            "stock": stock,
+            "campaign": proposal.campaign,
+            "audit": decision.audit,
+            "warnings": warnings,
+            "degradations": compiled.degradations,
+            "origins": compiled.origins(),
+            "namespace": {"scope": namespace.scope.value, "key": namespace.key, "cursorKey": namespace.cursor_key},
+        }
 
     def _note(self, instance_id: int | None, error: PatraError) -> None:
         if instance_id is not None:
@@ -201,56 +277,33 @@ def _partition(request: PlanRequest, rows: Rows) -> Partition:
     return Partition(request.source, endpoint, request.operation)
 
 
-def _predecessor(
-    transaction: PlanTransaction, request: PlanRequest, namespace: Namespace, cursor: CursorState | None
-) -> datetime | None:
-    """Where a query that the Registry changed goes on; a trigger's own query has a beginning of its own."""
-    return None if cursor or request.query else transaction.predecessor(namespace)
+def _timed(request: PlanRequest, rows: Rows, endpoint: str) -> bool:
+    """Whether a refresh follows time: it was given a period, and the endpoint can be asked for one."""
+    if request.operation != Operation.UPDATE or request.ids:
+        return False
+    row = next(row for row in rows["reg_prov_endpoint_def"] if row["endpoint_name"] == endpoint)
+    return row["endpoint_role_code"] == EndpointRole.SEARCH and bool(request.user_from or request.user_to)
 
 
-def _reach(request: PlanRequest, cursor: CursorState | None, decision: WindowDecision) -> Window | None:
-    """The window, and without a user's bounds also older ground that is not settled yet."""
-    if cursor is None or request.user_from or request.user_to or decision.window is None:
-        return decision.window
-    return Window(min(cursor.unsettled_from, decision.start), decision.end)
+def _refuse_unless_active(spec: SpecSnapshot, control: Control) -> None:
+    if control.state == ControlState.ACTIVE:
+        return
+    said = f": {control.reason}" if control.reason else ""
+    raise Refused(
+        f"PARTITION_{control.state}",
+        f"it is {control.state}{said}",
+        where=f"partition {partition_of(spec)}",
+        remedy="resume it first; nothing was planned",
+    )
 
 
-def _identity(trigger: Trigger) -> str:
-    return f"{trigger.scheduler}:{trigger.key}"
+def _wanted(request: PlanRequest, spec: SpecSnapshot) -> list[str]:
+    return sorted({NORMALIZE_ID[spec.id_normalizer](one) for one in request.ids})
+
+
+def _each_once(ids: Iterator[str]) -> Iterator[str]:
+    return (one for one, _ in groupby(ids))
 
 
 def _plan_key(partition: Partition, trigger: Trigger) -> str:
-    return f"{partition}:{hash_of(_identity(trigger))[:16]}"
-
-
-def _head(
-    plan_key: str,
-    instance_id: int,
-    namespace: Namespace,
-    compiled: Compiled,
-    proposal: Proposal,
-    warnings: list[str],
-) -> PlanHead:
-    decision, spec = proposal.decision, compiled.spec
-    return PlanHead(
-        plan_key=plan_key,
-        instance_id=instance_id,
-        namespace=namespace,
-        start=decision.start,
-        end=max(decision.start, decision.end),
-        snapshot=spec.json_value(),
-        fingerprint=spec.fingerprint,
-        expression=spec.expression,
-        expr_proto_hash=spec.expr_proto_hash,
-        settled=proposal.settled,
-        slice_params={"strategy": SliceStrategy.TIME.value, "stepSeconds": spec.time.step_seconds},
-        remarks={
-            "reason": proposal.reason,
-            "sliceCount": len(proposal.slices),
-            "audit": decision.audit,
-            "warnings": warnings,
-            "degradations": compiled.degradations,
-            "origins": compiled.origins(),
-            "namespace": {"scope": namespace.scope.value, "key": namespace.key},
-        },
-    )
+    return f"{partition}:{hash_of(trigger.identity)[:16]}"

@@ -1,14 +1,18 @@
 """What planning needs from a store, and what the store promises."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
+from ingest_core.model.codes import ControlState, PlanStatus
+from ingest_core.model.id_range import IdRange
+from ingest_core.model.record import Arrivals
+from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import CursorState, Namespace, Partition
-from ingest_core.planning.needs import Ground
+from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
+from ingest_core.planning.estimate import Estimate, History, Place
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import SliceDraft
 
@@ -24,13 +28,20 @@ class PlanHead:
     namespace: Namespace
     start: datetime
     end: datetime
-    snapshot: dict[str, Any]
-    fingerprint: str
-    expression: dict[str, Any]
-    expr_proto_hash: str
-    settled: datetime | None
+    spec: SpecSnapshot
+    strategy: str
     slice_params: dict[str, Any]
-    remarks: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Where a namespace begins, which way it runs, and what a campaign was asked for."""
+
+    value: datetime
+    window: Window
+    bound_from: datetime | None = None
+    bound_to: datetime | None = None
+    descending: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,38 @@ class StoredPlan:
     remarks: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Control:
+    """Whether a partition may work, and why not."""
+
+    state: ControlState = ControlState.ACTIVE
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Reslice:
+    """A request to cut what is left of a slice, with the slice it came from."""
+
+    request_id: int
+    key: str
+    plan_id: int
+    instance_id: int
+    plan_key: str
+    namespace: Namespace
+    spec: SpecSnapshot
+    strategy: str
+    parent: Window
+    parent_range: IdRange | None
+    window: Window
+    range: IdRange | None
+    lag_seconds: int
+
+
 class PlanTransaction(Protocol):
     """One planning transaction: what it writes is seen together or not at all."""
+
+    def control(self, partition: Partition) -> Control:
+        """The partition's control, locked until the transaction ends: plans of a partition come one by one."""
 
     def find_plan(self, plan_key: str) -> StoredPlan | None:
         """The plan of that key, if it exists."""
@@ -56,14 +97,55 @@ class PlanTransaction(Protocol):
     def lock_cursor(self, namespace: Namespace) -> CursorState | None:
         """The namespace's watermark, locked until the transaction ends."""
 
+    def watermark(self, namespace: Namespace) -> datetime | None:
+        """Another namespace's watermark, as it is now."""
+
     def predecessor(self, namespace: Namespace) -> datetime | None:
         """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""
 
-    def ground(self, namespace: Namespace, window: Window) -> Ground:
-        """What is known of the window."""
+    def arrivals(self, namespace: Namespace, since: datetime) -> Arrivals:
+        """What came on the days after `since`."""
 
-    def insert_plan(self, head: PlanHead, *, anchor: bool, drafts: Iterable[SliceDraft]) -> StoredPlan:
-        """Plan, slices, tasks and, for a first plan, the anchor."""
+    def coverage(self, namespace: Namespace, window: Window) -> Iterator[Coverage]:
+        """What of the window was read and when, in order of time."""
+
+    def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
+        """What of the window is in a live task or an open re-slice request, in order of time."""
+
+    def estimates(self, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
+        """What the provider has lately said of windows within this one."""
+
+    def history(self, spec: SpecSnapshot) -> History | None:
+        """What the newest windows that were read held."""
+
+    def queued(self, partition: Partition | None, most: int) -> int:
+        """How many tasks wait, of a partition or in all; no more than `most` are counted."""
+
+    def add_signals(self, partition: Partition, campaign: str, ids: Iterable[str]) -> None:
+        """Remember that these ids are to be refreshed; one that is remembered already stays as it is."""
+
+    def open_signals(self, partition: Partition) -> Iterator[str]:
+        """The ids that wait to be refreshed, each once, in order."""
+
+    def insert_plan(self, head: PlanHead, anchor: Anchor | None, drafts: Iterable[SliceDraft]) -> int:
+        """Plan, slices, tasks and, for a first plan, the anchor; the plan's id."""
+
+    def finish_plan(
+        self, plan_id: int, namespace: Namespace, status: PlanStatus, remarks: dict[str, Any], settled: datetime | None
+    ) -> None:
+        """What the plan came to, and what its namespace's events say is settled."""
+
+    def note_lag(self, namespace: Namespace, seconds: int, now: datetime) -> None:
+        """The lag that was learned, and when."""
+
+    def lock_reslice(self, request_id: int) -> Reslice | None:
+        """The request, locked; none when it is no longer open."""
+
+    def insert_children(self, reslice: Reslice, drafts: Iterable[SliceDraft]) -> int:
+        """Slices and tasks of the same plan; how many. The request is served."""
+
+    def refuse_reslice(self, reslice: Reslice, reason: str) -> None:
+        """The request cannot be served; the plan says why."""
 
 
 class PlanStore(Protocol):
@@ -75,8 +157,18 @@ class PlanStore(Protocol):
     def note_trigger(self, instance_id: int, remarks: dict[str, Any]) -> None:
         """Write down what became of a trigger."""
 
+    def save_estimates(self, spec: SpecSnapshot, found: Mapping[Place, Estimate]) -> None:
+        """Keep what the provider said."""
+
+    def open_reslices(self, partition: Partition | None, most: int) -> list[int]:
+        """The requests that wait, oldest first."""
+
     def transact(self, work: Callable[[PlanTransaction], T]) -> T:
         """Run `work` in one transaction, again when another was in the way."""
 
     def look(self) -> AbstractContextManager[PlanTransaction]:
         """A transaction that writes nothing."""
+
+
+FRESH = timedelta(days=1)
+"""So long is what the provider said of a window's size believed."""

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import Operation, SchedulerCode, TriggerType
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 
 MAX_TRIGGER_KEY_CHARS = 200
+MAX_CAMPAIGN_CHARS = 128
+MAX_ID_CHARS = 512
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Trigger:
                 remedy="give a shorter --trigger-key",
             )
 
+    @property
+    def identity(self) -> str:
+        """What tells it from every other trigger."""
+        return f"{self.scheduler}:{self.key}"
+
 
 @dataclass(frozen=True)
 class PlanRequest:
@@ -42,15 +50,11 @@ class PlanRequest:
     user_to: datetime | None = None
     query: str | None = None
     overrides: Mapping[str, str] = field(default_factory=dict)
+    campaign: str | None = None
+    newest_first: bool = False
+    ids: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.operation != Operation.HARVEST:
-            raise BadInput(
-                "OPERATION_UNAVAILABLE",
-                f"operation {self.operation} cannot be planned yet",
-                where=f"source {self.source!r}",
-                remedy="this version plans HARVEST only",
-            )
         if self.user_from and self.user_to and self.user_from >= self.user_to:
             raise BadInput(
                 "WINDOW_INVALID",
@@ -58,10 +62,41 @@ class PlanRequest:
                 where="window",
                 remedy="give a --from that is earlier than --to",
             )
+        self._refuse_unless(
+            not self.newest_first or self.operation == Operation.BACKFILL,
+            "newest_first", "true", "only a BACKFILL runs from the newest down", "leave it out, or plan a BACKFILL",
+        )  # fmt: skip
+        self._refuse_unless(
+            self.campaign is None or self.operation != Operation.HARVEST,
+            "campaign", self.campaign, "a HARVEST has no campaigns", "leave it out, or plan a BACKFILL or an UPDATE",
+        )  # fmt: skip
+        self._refuse_unless(
+            self.campaign is None or 0 < len(self.campaign) <= MAX_CAMPAIGN_CHARS,
+            "campaign", self.campaign, f"its name has 1 to {MAX_CAMPAIGN_CHARS} characters", "give a shorter name",
+        )  # fmt: skip
+        self._refuse_unless(
+            not self.ids or self.operation == Operation.UPDATE,
+            "ids", len(self.ids), "only an UPDATE is asked for ids", "leave them out, or plan an UPDATE",
+        )  # fmt: skip
+        unusable = next((one for one in self.ids if not 0 < len(one) <= MAX_ID_CHARS), None)
+        self._refuse_unless(
+            unusable is None, "ids", unusable, f"an id has 1 to {MAX_ID_CHARS} characters", "correct the list"
+        )
+
+    def _refuse_unless(self, holds: bool, name: str, value: Any, why: str, remedy: str) -> None:  # noqa: FBT001 - reads so
+        if not holds:
+            where = f"source {self.source!r}, {self.operation}"
+            raise BadInput("REQUEST_INVALID", f"{name} {value!r}: {why}", where=where, remedy=remedy)
 
     def json(self) -> dict[str, Any]:
-        """The request as the trigger's record keeps it."""
-        said = {"query": self.query, "overrides": dict(self.overrides)}
+        """The request as the trigger's record keeps it; of ids their number and hash."""
+        said = {
+            "query": self.query,
+            "overrides": dict(self.overrides),
+            "campaign": self.campaign,
+            "newest_first": self.newest_first,
+            "ids": {"count": len(self.ids), "hash": hash_of(self.ids)} if self.ids else None,
+        }
         return {
             "source": self.source,
             "operation": self.operation.value,

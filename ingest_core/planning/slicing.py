@@ -1,17 +1,32 @@
-"""Cutting what needs reading into slices, and the specification each one carries."""
+"""The specification and the keys of a slice, and of the task that reads it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from pydantic import ValidationError
+
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import PRIORITY, SliceStrategy
-from ingest_core.model.expression import localize, window_range
-from ingest_core.model.instant import ceil_to
-from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.codes import PRIORITY
+from ingest_core.model.expression import In, Node, both, from_json, part_range, window_range
+from ingest_core.model.slice_codes import PRECISION
+from ingest_core.model.slice_spec import (
+    CursorPayload,
+    HintsPayload,
+    RangePayload,
+    SliceSpec,
+    WindowPayload,
+    slice_invalid,
+)
+from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
 from ingest_core.model.work import Namespace
+from ingest_core.planning.sizing import budget_of, expected_requests
+from ingest_core.planning.strategies.strategy import Piece
+from ingest_core.planning.window import PATROL
+
+ASCENDING = "asc"
 
 
 @dataclass(frozen=True)
@@ -26,51 +41,93 @@ class SliceDraft:
     params: dict[str, Any]
     idempotent_key: str
     priority: int
+    records: int
+    method: str
+    requests: int
+    ids: tuple[str, ...] = ()
+    due_in: timedelta = timedelta(0)
 
 
-def slice_time(needs: Iterable[Window], step: timedelta) -> Iterator[Window]:
-    """The needs cut at multiples of `step`: the same cuts whenever they are made."""
-    for need in needs:
-        start = need.start
-        while start < need.end:
-            end = min(need.end, ceil_to(start + timedelta(microseconds=1), step))
-            yield Window(start, end)
-            start = end
+@dataclass(frozen=True)
+class Drafter:
+    """Writes the slices of one plan."""
+
+    spec: SpecSnapshot
+    namespace: Namespace
+    trigger: str
+    strategy: str
+    lag_seconds: int
+
+    def draft(self, piece: Piece) -> SliceDraft:
+        """The slice and task of a piece; the keys cover what it means, not hints or budgets."""
+        expression = _localized(self.spec, piece)
+        expr_hash = hash_of(expression)
+        beside = {"range": piece.range.json()} if piece.range else dict(piece.bounds)
+        bounds: dict[str, Any] = beside if piece.ids else {**piece.window.json(), **beside}
+        params = {"window": piece.window.json(), **beside}
+        partition = self.namespace.partition
+        signature = hash_of(
+            partition.provenance_code, partition.endpoint_name, partition.operation_code.value, expr_hash, bounds
+        )
+        task_key = hash_of(self.namespace.scope.value, self.namespace.key, signature, self.trigger, params)
+        return SliceDraft(
+            window=piece.window,
+            spec=self._slice_spec(piece).json_value(),
+            signature_hash=signature,
+            expression=expression,
+            expr_hash=expr_hash,
+            params=params,
+            idempotent_key=task_key,
+            priority=PRIORITY[self.spec.operation_code],
+            records=piece.estimate.records,
+            method=piece.estimate.method.value,
+            requests=expected_requests(self.spec, piece.estimate.records),
+            ids=piece.ids,
+        )
+
+    def _slice_spec(self, piece: Piece) -> SliceSpec:
+        config, records = self.spec.window or PATROL, piece.estimate.records
+        bounds = {**({"range": piece.range.json()} if piece.range else {}), **piece.bounds}
+        try:
+            return SliceSpec(
+                strategy=self.strategy,
+                window=WindowPayload(start=piece.window.start, end=piece.window.end, precision=PRECISION[config.unit]),
+                range=RangePayload.model_validate(bounds["range"]) if "range" in bounds else None,
+                cursor=CursorPayload.model_validate(bounds["cursor"]) if "cursor" in bounds else None,
+                budget=budget_of(self.spec, records),
+                hints=self._hints(piece, config),
+            )
+        except ValidationError as error:
+            raise slice_invalid(error) from error
+
+    def _hints(self, piece: Piece, config: WindowSpec) -> HintsPayload:
+        paging, records = self.spec.pagination, piece.estimate.records
+        return HintsPayload(
+            expected_page_size=paging.page_size if paging else None,
+            order=f"{config.field}:{ASCENDING}" if self.spec.window else None,
+            safety_lag_sec=self.lag_seconds,
+            overlap_sec=config.overlap_seconds,
+            estimated_records=records,
+            estimate_method=piece.estimate.method,
+            expected_requests=expected_requests(self.spec, records),
+        )
 
 
-def draft_slice(window: Window, spec: SpecSnapshot, namespace: Namespace, trigger_key: str) -> SliceDraft:
-    """The slice and task for a window; the keys cover what it means, not hints or budgets."""
-    expression = localize(spec.expression, window_range(spec.time.field, window))
-    expr_hash = hash_of(expression)
-    params = {"window": window.json()}
-    partition = namespace.partition
-    signature = hash_of(
-        partition.provenance_code, partition.endpoint_name, partition.operation_code.value, expr_hash, window.json()
-    )
-    return SliceDraft(
-        window=window,
-        spec=_slice_spec(window, spec),
-        signature_hash=signature,
-        expression=expression,
-        expr_hash=expr_hash,
-        params=params,
-        idempotent_key=hash_of(namespace.scope.value, namespace.key, signature, trigger_key, params),
-        priority=PRIORITY[spec.operation_code],
-    )
+def _localized(spec: SpecSnapshot, piece: Piece) -> dict[str, Any]:
+    """The plan's query narrowed to what the slice owns."""
+    prototype = from_json(spec.expression)
+    if piece.ids:
+        return both(prototype, In("provider_id", piece.ids)).json()
+    narrowed: list[Node] = [prototype, window_range(spec.time.field, piece.window)]
+    if piece.range:
+        narrowed.append(part_range(piece.range))
+    return both(*narrowed).json()
 
 
-def _slice_spec(window: Window, spec: SpecSnapshot) -> dict[str, Any]:
-    return {
-        "strategy": SliceStrategy.TIME.value,
-        "window": {
-            **window.json(),
-            "boundary": {"from": "CLOSED", "to": "OPEN"},
-            "timezone": "UTC",
-            "precision": spec.time.unit.value,
-        },
-        "hints": {
-            "expectedPageSize": spec.paging.page_size,
-            "safetyLagSec": spec.time.lag_seconds,
-            "overlapSec": spec.time.overlap_seconds,
-        },
-    }
+def spread(drafts: Iterable[SliceDraft], daily_quota: int | None) -> Iterator[SliceDraft]:
+    """The drafts, each due on the day on which the provider's quota reaches it."""
+    used = 0
+    for draft in drafts:
+        days = used // daily_quota if daily_quota else 0
+        used += draft.requests
+        yield replace(draft, due_in=timedelta(days=days)) if days else draft

@@ -1,16 +1,36 @@
-"""Which window a harvest may cover now, and every step that made it so."""
+"""Which window a plan may cover now, and every step that made it so."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from ingest_core.model.codes import WindowMode
+from ingest_core.model.codes import TimeUnit, WindowMode
 from ingest_core.model.errors import BadInput
-from ingest_core.model.instant import MILLISECOND, floor_to, floor_to_unit, format_instant, parse_instant
+from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, window_or_none
 from ingest_core.model.work import CursorState
+from ingest_core.planning.arithmetic import Arithmetic
 from ingest_core.planning.request import PlanRequest
+
+PATROL = WindowSpec(
+    mode=WindowMode.SLIDING,
+    field="refresh_checked_at",
+    watermark_key="refresh_checked_at",
+    lag_seconds=600,
+    lookback_seconds=0,
+    recheck_seconds=0,
+    window_size_seconds=86_400,
+    step_seconds=86_400,
+    overlap_seconds=0,
+    baseline=None,
+    align_to=None,
+    unit=TimeUnit.SECOND,
+    format="%Y-%m-%dT%H:%M:%S",
+    upper_inclusive=False,
+    stored_precision=None,
+)
+"""The pace of a refresh by id, which no time filter bounds."""
 
 
 @dataclass(frozen=True)
@@ -29,89 +49,144 @@ class WindowDecision:
         return window_or_none(self.start, self.end)
 
 
-class _Arithmetic:
-    """Writes down each step it takes."""
-
-    def __init__(self) -> None:
-        self.steps: list[dict[str, Any]] = []
-
-    def note(self, step: str, value: datetime | timedelta | None, why: str) -> None:
-        shown = format_instant(value) if isinstance(value, datetime) else (None if value is None else str(value))
-        self.steps.append({"step": step, "value": shown, "why": why})
-
-    def earlier(self, name: str, current: datetime, bound: datetime | None, why: str) -> datetime:
-        if bound is None or bound >= current:
-            return current
-        self.note(name, bound, why)
-        return bound
-
-    def later(self, name: str, current: datetime, bound: datetime | None, why: str) -> datetime:
-        if bound is None or bound <= current:
-            return current
-        self.note(name, bound, why)
-        return bound
-
-
 def resolve_harvest(
     request: PlanRequest,
     cursor: CursorState | None,
     config: WindowSpec,
     now: datetime,
     predecessor: datetime | None = None,
+    lag_why: str = "configured",
 ) -> WindowDecision:
-    """The window a harvest may cover now, and every clip that made it so.
+    """The window a harvest may cover now.
 
     `predecessor` is where the Registry's query before this one stood: a new query goes on there.
     """
     _refuse_below_anchor(request, cursor)
-    sums = _Arithmetic()
-    sums.note("now", now, "the moment of planning")
-    end = _upper(sums, request, config, now)
-    start = _lower(sums, request, cursor or predecessor, config, now)
-    if config.mode == WindowMode.CALENDAR and config.align_to:
-        start, end = floor_to_unit(start, config.align_to), floor_to_unit(end, config.align_to)
-        sums.note("from", start, f"CALENDAR: floored to {config.align_to}")
-        sums.note("to", end, f"CALENDAR: floored to {config.align_to}")
-    start = sums.earlier("from", start, floor_to(start, MILLISECOND), "whole milliseconds")
-    end = sums.earlier("to", end, floor_to(end, MILLISECOND), "whole milliseconds")
+    sums = _begin(request, config, now, lag_why)
+    sums.given("lookback", config.lookback, "how far below the watermark late arrivals are looked for")
+    sums.given("watermark", cursor.value if cursor else None, "how far this harvest has read without a hole")
+    if cursor is None:
+        sums.given("predecessor", predecessor, "where the Registry's query before this one stood")
+        sums.given("baseline", parse_instant(config.baseline) if config.baseline else None, "the Registry's baseline")
+    _upper(sums, request)
     if cursor:
-        start = sums.later("from", start, cursor.anchor, "never below the anchor")
+        sums.set("lower", "MINUS", "watermark", "lookback", why="late arrivals are looked for")
+        _latest(sums, "from", "lower", "user.from", why="not below what was asked for")
+    else:
+        _first(sums, config, ("user.from", "predecessor", "baseline"))
+    _align(sums, config)
+    if cursor:
+        sums.given("anchor", cursor.anchor, "where this harvest began")
+        sums.set("from", "MAX", "from", "anchor", why="what is older is BACKFILL's")
+    return _decided(sums, "harvest", _harvest_warnings(request, cursor, predecessor))
+
+
+def resolve_backfill(
+    request: PlanRequest,
+    cursor: CursorState | None,
+    config: WindowSpec,
+    now: datetime,
+    forward: datetime | None = None,
+    lag_why: str = "configured",
+) -> WindowDecision:
+    """The window a campaign may cover now; `forward` is the harvest's watermark, which it never passes."""
+    _refuse_outside_campaign(request, cursor)
+    sums = _begin(request, config, now, lag_why)
+    sums.given("watermark", cursor.value if cursor else None, "how far this campaign has read without a hole")
+    sums.given("forward", forward, "the harvest's watermark")
+    sums.given("campaign.from", cursor.bound_from if cursor else None, "the lower bound the campaign was begun with")
+    sums.given("campaign.to", cursor.bound_to if cursor else None, "the upper bound the campaign was begun with")
+    _earliest(sums, "to", "user.to", "campaign.to", "forward", "now_safe", why="never beyond any of them")
+    if request.newest_first:
+        _first(sums, config, ("user.from", "campaign.from"), below="to")
+        if cursor:
+            sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
+    elif cursor:
+        _latest(sums, "from", "watermark", "user.from", why="what is older has been read")
+    else:
+        _first(sums, config, ("user.from",), below="to")
+    sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
+    _align(sums, config)
+    return _decided(sums, "fill")
+
+
+def resolve_update(
+    request: PlanRequest, cursor: CursorState | None, config: WindowSpec, now: datetime, lag_why: str = "configured"
+) -> WindowDecision:
+    """The window a refresh by time may cover now; its watermark is that of refreshing."""
+    sums = _begin(request, config, now, lag_why)
+    sums.given("watermark", cursor.value if cursor else None, "up to where records have been refreshed")
+    _upper(sums, request)
+    if cursor:
+        _latest(sums, "from", "watermark", "user.from", why="what is older has been refreshed")
+    else:
+        _first(sums, config, ("user.from",))
+    _align(sums, config)
+    return _decided(sums, "refresh")
+
+
+def resolve_patrol(request: PlanRequest, now: datetime, config: WindowSpec = PATROL) -> WindowDecision:
+    """The window of a refresh by id: it paces and counts, and filters nothing."""
+    sums = _begin(request, config, now, "platform default")
+    _upper(sums, request)
+    _first(sums, config, ("user.from",))
+    _align(sums, config)
+    return _decided(sums, "refresh")
+
+
+def _begin(request: PlanRequest, config: WindowSpec, now: datetime, lag_why: str) -> Arithmetic:
+    sums = Arithmetic()
+    sums.given("now", now, "the moment of planning")
+    sums.given("lag", config.lag, lag_why)
+    sums.given("window_size", timedelta(seconds=config.window_size_seconds), "how far back a first plan reads")
+    sums.given("user.from", request.user_from, "the lower bound that was asked for")
+    sums.given("user.to", request.user_to, "the upper bound that was asked for")
+    sums.set("now_safe", "MINUS", "now", "lag", why="a record may need so long to become visible")
+    sums.set("now_safe", "FLOOR_UNIT", "now_safe", config.unit, config.time_zone, why="the provider filters by it")
+    return sums
+
+
+def _upper(sums: Arithmetic, request: PlanRequest) -> None:
+    why = "not beyond what was asked for" if request.user_to else "as far as is safe"
+    _earliest(sums, "to", "user.to", "now_safe", why=why)
+
+
+def _first(sums: Arithmetic, config: WindowSpec, candidates: tuple[str, ...], below: str = "now_safe") -> None:
+    """The lower end where nothing has been read yet: the first that is there, else one window back."""
+    there = next((name for name in candidates if sums.has(name)), None)
+    if there:
+        sums.set("from", "SAME", there, why="nothing has been read yet")
+        return
+    sums.set("from", "MINUS", below, "window_size", why="nothing has been read yet: one window back")
+    sums.set("from", "FLOOR_UNIT", "from", config.unit, config.time_zone, why="the provider filters by it")
+
+
+def _earliest(sums: Arithmetic, name: str, *operands: str, why: str) -> None:
+    sums.set(name, "MIN", *filter(sums.has, operands), why=why)
+
+
+def _latest(sums: Arithmetic, name: str, *operands: str, why: str) -> None:
+    sums.set(name, "MAX", *filter(sums.has, operands), why=why)
+
+
+def _align(sums: Arithmetic, config: WindowSpec) -> None:
+    for name in ("from", "to"):
+        if config.mode == WindowMode.CALENDAR and config.align_to:
+            sums.set(name, "FLOOR_CALENDAR", name, config.align_to, why="mode CALENDAR")
+        moment = sums.values[name]
+        assert isinstance(moment, datetime)
+        if moment.microsecond % 1000:
+            sums.set(name, "FLOOR_MILLIS", name, why="ends are whole milliseconds")
+
+
+def _decided(sums: Arithmetic, verb: str, warnings: list[str] | None = None) -> WindowDecision:
+    start, end = sums.values["from"], sums.values["to"]
+    assert isinstance(start, datetime)
+    assert isinstance(end, datetime)
     reason = None
     if start >= end:
-        reason = f"nothing to harvest yet: from {format_instant(start)} is not before to {format_instant(end)}"
-    return WindowDecision(start, end, reason, sums.steps, _warnings(request, cursor, predecessor))
-
-
-def _upper(sums: _Arithmetic, request: PlanRequest, config: WindowSpec, now: datetime) -> datetime:
-    safe = now - config.lag
-    sums.note("to", safe, f"now - lag {config.lag}")
-    end = floor_to_unit(safe, config.unit)
-    if end != safe:
-        sums.note("to", end, f"start of the provider's {config.unit} that holds it")
-    return sums.earlier("to", end, request.user_to, "the user's upper bound")
-
-
-def _lower(
-    sums: _Arithmetic, request: PlanRequest, cursor: CursorState | datetime | None, config: WindowSpec, now: datetime
-) -> datetime:
-    if isinstance(cursor, CursorState):
-        start = cursor.value - config.lookback
-        sums.note("from", start, f"watermark {format_instant(cursor.value)} - lookback {config.lookback}")
-        return sums.later("from", start, request.user_from, "the user's lower bound")
-    if request.user_from:
-        sums.note("from", request.user_from, "no watermark yet: the user's lower bound")
-        return request.user_from
-    if cursor:
-        sums.note("from", cursor, "no watermark of this query yet: that of the Registry's query before it")
-        return cursor
-    if config.baseline:
-        baseline = parse_instant(config.baseline)
-        sums.note("from", baseline, "no watermark yet: the Registry's baseline")
-        return baseline
-    size = timedelta(seconds=config.window_size_seconds)
-    start = floor_to_unit(now - config.lag - size, config.unit)
-    sums.note("from", start, f"no watermark yet: now - lag - window size {size}, floored to {config.unit}")
-    return start
+        reason = f"nothing to {verb} yet: from {format_instant(start)} is not before to {format_instant(end)}"
+    return WindowDecision(start, end, reason, sums.steps, warnings or [])
 
 
 def _refuse_below_anchor(request: PlanRequest, cursor: CursorState | None) -> None:
@@ -119,11 +194,8 @@ def _refuse_below_anchor(request: PlanRequest, cursor: CursorState | None) -> No
         return
     below = [
         f"{name} {format_instant(bound)}"
-        for name, bound, beyond in (
-            ("from", request.user_from, request.user_from and request.user_from < cursor.anchor),
-            ("to", request.user_to, request.user_to and request.user_to < cursor.anchor),
-        )
-        if bound and beyond
+        for name, bound in (("from", request.user_from), ("to", request.user_to))
+        if bound and bound < cursor.anchor
     ]
     if below:
         raise BadInput(
@@ -134,7 +206,22 @@ def _refuse_below_anchor(request: PlanRequest, cursor: CursorState | None) -> No
         )
 
 
-def _warnings(request: PlanRequest, cursor: CursorState | None, predecessor: datetime | None) -> list[str]:
+def _refuse_outside_campaign(request: PlanRequest, cursor: CursorState | None) -> None:
+    if cursor is None:
+        return
+    low, high, start, end = cursor.bound_from, cursor.bound_to, request.user_from, request.user_to
+    outside = [f"from {format_instant(start)} is before {format_instant(low)}"] if start and low and start < low else []
+    outside += [f"to {format_instant(end)} is after {format_instant(high)}"] if end and high and end > high else []
+    if outside:
+        raise BadInput(
+            "OUTSIDE_CAMPAIGN",
+            f"{' and '.join(outside)}, outside of what the campaign was begun with",
+            where=f"campaign {request.campaign!r}",
+            remedy="give the new period a campaign of its own",
+        )
+
+
+def _harvest_warnings(request: PlanRequest, cursor: CursorState | None, predecessor: datetime | None) -> list[str]:
     if cursor is None and predecessor and not request.user_from:
         return [f"the Registry's query changed: this harvest goes on at the watermark {format_instant(predecessor)}"]
     if cursor and request.user_from and request.user_from > cursor.value:

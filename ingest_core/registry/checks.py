@@ -23,7 +23,7 @@ CODE_COLUMNS = {
     "window_mode_code": "reg_window_mode",
     "time_unit_code": "reg_time_unit",
     "stored_precision_code": "reg_time_unit",
-    "calendar_align_to": "reg_time_unit",
+    "calendar_align_to": "reg_calendar_unit",
     "on_equal_code": "reg_on_equal",
     "endpoint_role_code": "reg_endpoint_role",
     "http_method_code": "http_method",

@@ -18,6 +18,7 @@ from ingest_core.registry.source_file import (
     RateLimit,
     RenderRule,
     Retry,
+    Slicing,
     WindowBlock,
 )
 
@@ -159,6 +160,17 @@ SETTINGS: dict[str, BlockTable] = {
         stored_precision=("stored_precision_code", PLAIN),
         supports_updated_since=("supports_updated_since", PLAIN),
         stable_order=("stable_order", PLAIN),
+    ),
+    "slicing": _table(
+        Slicing,
+        "reg_prov_slicing_cfg",
+        strategy=("slice_strategy_code", PLAIN),
+        target_records=("target_records", PLAIN),
+        probe_budget=("probe_budget", PLAIN),
+        split_field=("split_field_name", PLAIN),
+        split_max=("split_max", PLAIN),
+        max_queued=("max_queued", PLAIN),
+        id_buckets=("id_buckets", PLAIN),
     ),
     "retry": _table(
         Retry,

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ingest_core.model.codes import DICTIONARY, EndpointRole, FieldType, Operation
+from ingest_core.model.codes import EndpointRole, ExprOp, FieldType, Operation
+from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Node, Range, both
-from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SpecSnapshot, WindowSpec
+from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SlicingSpec, SpecSnapshot, WindowSpec
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
     check_dictionary,
@@ -29,7 +30,7 @@ from ingest_core.registry.query_text import parse_query, query_error
 from ingest_core.registry.render import Renderer, TimeText, Unrenderable, refuse_unrenderable
 from ingest_core.registry.response import check_response, response_part
 from ingest_core.registry.rows import Row, Rows, in_force
-from ingest_core.registry.traversal import PAGE_SIZE_SHARE, pagination_part, window_part
+from ingest_core.registry.traversal import PAGE_SIZE_SHARE, pagination_part, slicing_part, window_part
 
 SNAPSHOT_VERSION = 2
 
@@ -44,6 +45,9 @@ class CompileRequest:
     query: str | None = None
     overrides: Overrides = field(default_factory=dict)
     signing_hooks: frozenset[str] | None = None
+    strategies: frozenset[str] | None = None
+    timed: bool = False
+    """Whether an UPDATE of an endpoint that could be asked by id follows its time filter instead."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +110,15 @@ class _Compiler:
             f"source {request.source!r}, endpoint {request.endpoint!r}, operation {request.operation}"
         )
         self._definition = _definition(rows, request.endpoint)
-        self._by_id = request.operation == Operation.UPDATE
+        self._by_id = request.operation == Operation.UPDATE and not self._timed()
         self._query_error: BadInput | None = None
         self._blocks = {name: self._merged(name, request.endpoint) for name in SETTINGS}
+
+    def _timed(self) -> bool:
+        """Whether an UPDATE follows time: it was asked to, or the endpoint cannot be asked by id."""
+        searches = self._definition.get("endpoint_role_code") == EndpointRole.SEARCH
+        by_id = self._definition.get("detail_endpoint_name")
+        return searches and (self._request.timed or not by_id)
 
     def run(self) -> Compiled:
         found, blocks, definition = self._found, self._blocks, self._definition
@@ -120,8 +130,10 @@ class _Compiler:
         http = http_part(blocks["http"], definition, found)
         pagination = None if self._by_id else pagination_part(blocks["pagination"], blocks["window"], found)
         window = None if self._by_id else window_part(blocks["window"], found)
+        slicing = slicing_part(blocks["slicing"], self._request.strategies, found)
         params = self._params(self._request.endpoint, definition, pagination)
         rules = self._rules()
+        self._check_split(slicing, rules)
         response = response_part(definition)
         mapping = self._mapping(definition)
         detail = self._detail()
@@ -154,6 +166,7 @@ class _Compiler:
             on_equal=self._rows["reg_provenance"][0]["on_equal_code"],
             expression=expression.json(),
             detail=detail,
+            slicing=slicing,
         )
         return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
 
@@ -189,6 +202,20 @@ class _Compiler:
         rows = self._list("render_rules", self._request.endpoint)
         window = None if self._by_id else self._blocks["window"]
         return check_rules(rows, fields, window, self._found)
+
+    def _check_split(self, slicing: SlicingSpec, rules: list[RuleSpec]) -> None:
+        """A second field that splits is a number, and can be asked for from one to another."""
+        name = slicing.split_field
+        if name is None or self._by_id:
+            return
+        kinds = {row["field_code"]: row["field_type_code"] for row in self._rows.get("reg_expr_field_dict", [])}
+        rule = next((rule for rule in rules if rule.op == ExprOp.RANGE and rule.field == name), None)
+        whole = rule and rule.open_start is not None and rule.open_end is not None
+        self._found.need(
+            kinds.get(name) == FieldType.NUMBER and whole, "SPLIT_FIELD_UNFIT", "reg_prov_slicing_cfg",
+            "slicing.split_field", name, f"{name!r} cannot split a slice",
+            "name a NUMBER field whose RANGE rule says open_start and open_end",
+        )  # fmt: skip
 
     def _mapping(self, definition: Row) -> dict[str, Any]:
         source: dict[str, Any] = self._rows["reg_provenance"][0]["output_mapping"]
@@ -278,7 +305,7 @@ class _Compiler:
 
     def _settings(self, spec: SpecSnapshot) -> list[Setting]:
         """Every value with its origin; what is computed says from what."""
-        unused = {"pagination", "window"} if self._by_id else set()
+        unused = {"pagination", "window", "slicing"} if self._by_id else set()
         said = [setting for name, block in self._blocks.items() if name not in unused for setting in block.settings()]
         if spec.detail is not None and spec.detail.endpoint_name != spec.endpoint_name:
             for name in ("http", "batching"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest_core.model.codes import AuthType, BackoffPolicy, PagePosition, WindowMode
+from ingest_core.model.codes import AuthType, BackoffPolicy, PagePosition, SliceStrategy, WindowMode
 from ingest_core.model.errors import BadInput
 from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.rows import Row, Rows, in_force, scope_text
@@ -37,6 +37,7 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "supports_updated_since": True,
         "stable_order": False,
     },
+    "slicing": {"slice_strategy_code": SliceStrategy.TIME.value, "split_max": 2**31, "max_queued": 10_000},
     "retry": {
         "backoff_policy_code": BackoffPolicy.EXPONENTIAL_JITTER.value,
         "max_attempts": 5,
@@ -60,6 +61,11 @@ OVERRIDABLE = {
     "window.lookback",
     "window.step",
     "window.overlap",
+    "slicing.strategy",
+    "slicing.target_records",
+    "slicing.probe_budget",
+    "slicing.max_queued",
+    "slicing.id_buckets",
     "batching.id_batch_size",
     "retry.max_attempts",
     "http.read_timeout",

@@ -5,7 +5,7 @@ from typing import Any
 
 from ingest_core.registry.source_file import SourceFile
 
-_BLOCKS_OR_ONE = ("http", "credential", "pagination", "window", "retry", "rate_limit", "batching")
+_BLOCKS_OR_ONE = ("http", "credential", "pagination", "window", "slicing", "retry", "rate_limit", "batching")
 
 
 def source_schema() -> dict[str, Any]:

@@ -32,6 +32,7 @@ from ingest_core.model.codes import (
     WindowMode,
 )
 from ingest_core.model.instant import as_utc
+from ingest_core.model.slice_codes import CalendarUnit
 
 MAX_TIMEOUT = timedelta(seconds=120)
 MAX_REDIRECTS = 3
@@ -142,7 +143,7 @@ class WindowBlock(ScopedBlock):
     max_window: Span | None = None
     overlap: Span | None = None
     baseline: datetime | None = None
-    align_to: TimeUnit | None = None
+    align_to: CalendarUnit | None = None
     unit: TimeUnit | None = None
     format: Name | None = None
     time_zone: Name | None = Field(default=None, description="The zone the filter's dates are in.")
@@ -150,6 +151,26 @@ class WindowBlock(ScopedBlock):
     stored_precision: TimeUnit | None = None
     supports_updated_since: bool | None = Field(default=None, description="Whether the provider filters by this time.")
     stable_order: bool | None = Field(default=None, description="Whether records come in a steady order of this time.")
+
+
+class Slicing(ScopedBlock):
+    """How a window is cut into slices, and how many tasks may wait."""
+
+    strategy: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,31}$")] | None = Field(
+        default=None, description="TIME, or one installed under patra.slice_strategies."
+    )
+    target_records: Count | None = Field(default=None, description="Records a slice should hold; default: 20 pages.")
+    probe_budget: Annotated[int, Field(ge=0, le=1000)] | None = Field(
+        default=None, description="How often a plan may ask the provider for sizes; 0 never."
+    )
+    split_field: Code | None = Field(
+        default=None, description="A numeric field by which a unit of time that holds too much is split."
+    )
+    split_max: Count | None = Field(default=None, description="About the highest number of split_field.")
+    max_queued: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="So many tasks of a partition may wait; 0: any number."
+    )
+    id_buckets: Count | None = Field(default=None, description="Group ids by hash into so many; default: in ranges.")
 
 
 class Retry(ScopedBlock):
@@ -196,6 +217,7 @@ class Defaults(Block):
     credential: Credential | None = None
     pagination: Pagination | None = None
     window: WindowBlock | None = None
+    slicing: Slicing | None = None
     retry: Retry | None = None
     rate_limit: RateLimit | None = None
     batching: Batching | None = None
@@ -333,6 +355,7 @@ class SourceFile(Block):
     credential: Annotated[list[Credential], BeforeValidator(_as_list)] = Field(default_factory=list)
     pagination: Annotated[list[Pagination], BeforeValidator(_as_list)] = Field(default_factory=list)
     window: Annotated[list[WindowBlock], BeforeValidator(_as_list)] = Field(default_factory=list)
+    slicing: Annotated[list[Slicing], BeforeValidator(_as_list)] = Field(default_factory=list)
     retry: Annotated[list[Retry], BeforeValidator(_as_list)] = Field(default_factory=list)
     rate_limit: Annotated[list[RateLimit], BeforeValidator(_as_list)] = Field(default_factory=list)
     batching: Annotated[list[Batching], BeforeValidator(_as_list)] = Field(default_factory=list)

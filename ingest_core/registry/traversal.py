@@ -4,9 +4,9 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from ingest_core.model.codes import PagePosition, PaginationType, TimeUnit, WindowMode
-from ingest_core.model.instant import EPOCH, UNIT_LENGTH, format_instant
-from ingest_core.model.spec import PaginationSpec, WindowSpec
+from ingest_core.model.codes import PagePosition, PaginationType, SliceStrategy, WindowMode
+from ingest_core.model.instant import CALENDAR_LENGTH, EPOCH, UNIT_LENGTH, format_instant
+from ingest_core.model.spec import PaginationSpec, SlicingSpec, WindowSpec
 from ingest_core.registry.merge import Merged
 from ingest_core.registry.problems import BlockRules, Findings
 from ingest_core.registry.render import TimeText
@@ -158,7 +158,7 @@ def _check_window(spec: WindowSpec, rules: BlockRules) -> None:
         spec.mode != WindowMode.CALENDAR or spec.align_to is not None, "ALIGNMENT_MISSING", "align_to", None,
         "mode CALENDAR needs align_to", "add window.align_to, such as DAY",
     )  # fmt: skip
-    coarse = spec.align_to and UNIT_LENGTH[TimeUnit(spec.align_to)] > timedelta(seconds=spec.window_size_seconds)
+    coarse = spec.align_to and CALENDAR_LENGTH[spec.align_to] > timedelta(seconds=spec.window_size_seconds)
     rules.need(
         not coarse, "ALIGNMENT_TOO_COARSE", "align_to", spec.align_to,
         f"windows of {timedelta(seconds=spec.window_size_seconds)} cannot be aligned to {spec.align_to}",
@@ -185,6 +185,29 @@ def _check_bounds(spec: WindowSpec, rules: BlockRules) -> None:
         least is None or least >= unit_seconds, "MIN_WINDOW_TOO_SMALL", "min_window", least,
         f"min_window is smaller than the filter's {spec.unit}", f"use at least one {spec.unit.lower()}",
     )  # fmt: skip
+
+
+AVAILABLE = frozenset({SliceStrategy.TIME.value})
+"""What a window can be cut by where nobody says what is installed."""
+
+
+def slicing_part(block: Merged, strategies: frozenset[str] | None, found: Findings) -> SlicingSpec:
+    """How windows are cut; a strategy that has a code but no code behind it is refused."""
+    rules = BlockRules("slicing", "reg_prov_slicing_cfg", found)
+    code, known = block["slice_strategy_code"], (strategies or AVAILABLE) - {SliceStrategy.ID_RANGE.value}
+    rules.need(
+        code in known, "STRATEGY_UNAVAILABLE", "strategy", code, f"slicing by {code} is not available here",
+        f"use {' or '.join(sorted(known))}",
+    )  # fmt: skip
+    return SlicingSpec(
+        strategy=code,
+        target_records=block["target_records"],
+        probe_budget=block["probe_budget"],
+        split_field=block["split_field_name"],
+        split_max=block["split_max"],
+        max_queued=block["max_queued"],
+        id_buckets=block["id_buckets"],
+    )
 
 
 def zone_exists(name: str) -> bool:

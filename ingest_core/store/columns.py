@@ -35,3 +35,15 @@ def in_namespace(table: sa.Table, namespace: Namespace) -> sa.ColumnElement[bool
         table.c.namespace_scope_code == namespace.scope.value,
         table.c.namespace_key == namespace.key,
     )
+
+
+def in_partition(table: sa.Table, partition: Partition) -> sa.ColumnElement[bool]:
+    """The rows of one partition."""
+    return sa.and_(*(table.c[name] == value for name, value in partition_values(partition).items()))
+
+
+def inserted_id(result: sa.CursorResult[Any]) -> int:
+    """The id an INSERT gave."""
+    key = result.inserted_primary_key
+    assert key is not None
+    return int(key[0])

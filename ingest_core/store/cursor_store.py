@@ -5,12 +5,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.cursor.frontier import fold_frontier
+from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_coverage
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import CursorType, Direction, EventType, NamespaceScope, Operation
+from ingest_core.model.id_range import IdRange, range_of
 from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace, Partition
+from ingest_core.model.work import Coverage, Namespace, Partition
 from ingest_core.store.columns import in_namespace, namespace_values
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_cursor, ing_cursor_event
@@ -28,6 +29,7 @@ def append_event(
     key_parts: tuple[Any, ...],
     new_instant: datetime,
     observed_max: datetime | None = None,
+    part: IdRange | None = None,
 ) -> None:
     """Write an event once: the same key again has no further effect."""
     key = hash_of(namespace_values(namespace), event_type.value, *key_parts)
@@ -42,6 +44,7 @@ def append_event(
             event_type=event_type.value,
             window_from=window.start,
             window_to=window.end,
+            range=part.json() if part else None,
             as_of=as_of,
             new_value=format_instant(new_instant),
             new_instant=new_instant,
@@ -67,45 +70,46 @@ class SqlCursorStore:
     def _advance(self, connection: sa.Connection, namespace: Namespace) -> datetime | None:
         cursor, event = ing_cursor, ing_cursor_event
         row = connection.execute(
-            sa.select(cursor.c.id, cursor.c.normalized_instant, cursor.c.observed_max_value).where(
-                in_namespace(cursor, namespace)
-            )
+            sa.select(
+                cursor.c.id, cursor.c.normalized_instant, cursor.c.observed_max_value, cursor.c.is_descending
+            ).where(in_namespace(cursor, namespace))
         ).first()
         if row is None:
             return None
         value: datetime = row.normalized_instant
-        above = connection.execute(
-            sa.select(event.c.window_from, event.c.window_to).where(
+        beyond = connection.execute(
+            sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range).where(
                 in_namespace(event, namespace),
                 event.c.event_type == EventType.COVERAGE.value,
-                event.c.window_to > value,
+                event.c.window_from < value if row.is_descending else event.c.window_to > value,
             )
         )
-        frontier = fold_frontier(value, [Window(start, end) for start, end in above])
-        if frontier > value:
+        events = (Coverage(Window(start, end), as_of, range_of(part)) for start, end, as_of, part in beyond)
+        fold = fold_frontier_down if row.is_descending else fold_frontier
+        frontier = fold(value, [event.window for event in whole_coverage(events)])
+        if frontier != value:
             self._move(connection, row, namespace, frontier)
         return frontier
 
     def _move(self, connection: sa.Connection, row: sa.Row[Any], namespace: Namespace, frontier: datetime) -> None:
         """Compare and set: a value that is already further stays; the event that ends there is its lineage."""
-        cursor, event = ing_cursor, ing_cursor_event
+        cursor, event, value = ing_cursor, ing_cursor_event, row.normalized_instant
+        edge = event.c.window_from if row.is_descending else event.c.window_to
         last = connection.execute(
             sa.select(event)
-            .where(in_namespace(event, namespace), event.c.window_to == frontier)
+            .where(in_namespace(event, namespace), edge == frontier, event.c.event_type == EventType.COVERAGE.value)
             .order_by(event.c.id.desc())
             .limit(1)
         ).one()
+        passed = (edge >= frontier, edge < value) if row.is_descending else (edge > value, edge <= frontier)
         observed = connection.execute(
-            sa.select(sa.func.max(event.c.observed_max_value)).where(
-                in_namespace(event, namespace),
-                event.c.window_to > row.normalized_instant,
-                event.c.window_to <= frontier,
-            )
+            sa.select(sa.func.max(event.c.observed_max_value)).where(in_namespace(event, namespace), *passed)
         ).scalar()
+        behind = cursor.c.normalized_instant > frontier if row.is_descending else cursor.c.normalized_instant < frontier
         lineage = ("schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id", "batch_id", "expr_hash")
         connection.execute(
             sa.update(cursor)
-            .where(cursor.c.id == row.id, cursor.c.normalized_instant < frontier)
+            .where(cursor.c.id == row.id, behind)
             .values(
                 normalized_instant=frontier,
                 cursor_value=format_instant(frontier),

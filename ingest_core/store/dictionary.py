@@ -1,18 +1,25 @@
 """The dictionary's codes, kept in step with the code's."""
 
+from collections.abc import Iterable, Mapping
+
 import sqlalchemy as sa
 
-from ingest_core.model.codes import DICTIONARY
+from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.store.database import Database
 from ingest_core.store.tables import sys_dict_item, sys_dict_type
 
 
-def seed_dictionary(database: Database) -> int:
-    """Add every code the dictionary lacks; how many."""
-    return database.transact(lambda connection: _seed(database, connection))
+def seed_dictionary(database: Database, installed: Mapping[str, Iterable[str]] | None = None) -> int:
+    """Add every code the dictionary lacks, and those that others have installed; how many."""
+    return database.transact(lambda connection: _seed(database, connection, installed or {}))
 
 
-def _seed(database: Database, connection: sa.Connection) -> int:
+def _codes(installed: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    ours = {name: [item.value for item in items] for name, items in DICTIONARY.items()}
+    return {name: [*codes, *sorted(set(installed.get(name, ())) - set(codes))] for name, codes in ours.items()}
+
+
+def _seed(database: Database, connection: sa.Connection, installed: Mapping[str, Iterable[str]]) -> int:
     now = database.now(connection)
     stamps = {"created_at": now, "updated_at": now}
     known_types = set(connection.execute(sa.select(sys_dict_type.c.type_code)).scalars())
@@ -25,10 +32,10 @@ def _seed(database: Database, connection: sa.Connection) -> int:
         if code not in known_types
     ]
     items = [
-        {"type_code": code, "item_code": item.value, "item_name": item.value, "sort_no": number, **stamps}
-        for code, enum in DICTIONARY.items()
-        for number, item in enumerate(enum, start=1)
-        if (code, item.value) not in known_items
+        {"type_code": code, "item_code": item, "item_name": item, "sort_no": number, **stamps}
+        for code, items in _codes(installed).items()
+        for number, item in enumerate(items, start=1)
+        if (code, item) not in known_items
     ]
     if types:
         connection.execute(sa.insert(sys_dict_type), types)

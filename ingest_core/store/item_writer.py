@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ingest_core.execution.overwrite import Stored, Verdict, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.model.codes import ItemState, QuarantineState
+from ingest_core.model.codes import ItemState, Operation, QuarantineState
 from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
 from ingest_core.store.dialect import locked, upsert
 from ingest_core.store.tables import ing_item, ing_quarantine
@@ -49,7 +49,15 @@ class ItemWriter:
             updated=len(verdict.update),
             skipped=verdict.skipped + page.outside,
             quarantined=len(page.rejected),
+            late=self._late([*verdict.insert.values(), *verdict.update.values()]),
         )
+
+    def _late(self, changed: list[Record]) -> int:
+        """How many were news although their time had been read: they came after that reading."""
+        watermark, window = self.run.task.watermark, self.run.task.window
+        if watermark is None or self.run.task.partition.operation_code != Operation.HARVEST:
+            return 0
+        return sum(window.start <= record.updated_at < min(watermark, window.end) for record in changed)
 
     def _write_records(self, records: list[Record]) -> Verdict:
         """Decide against the locked rows; a row another worker inserted meanwhile is decided again."""

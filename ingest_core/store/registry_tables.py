@@ -200,6 +200,17 @@ reg_prov_window_offset_cfg = _scoped(
     sa.Column("stable_order", sa.Boolean),
 )
 
+reg_prov_slicing_cfg = _scoped(
+    "reg_prov_slicing_cfg",
+    sa.Column("slice_strategy_code", code(32)),
+    sa.Column("target_records", sa.Integer),
+    sa.Column("probe_budget", sa.Integer),
+    sa.Column("split_field_name", code()),
+    sa.Column("split_max", sa.BigInteger),
+    sa.Column("max_queued", sa.Integer),
+    sa.Column("id_buckets", sa.Integer),
+)
+
 reg_prov_retry_cfg = _scoped(
     "reg_prov_retry_cfg",
     sa.Column("backoff_policy_code", code(32)),

@@ -12,10 +12,12 @@ from ingest_core.model.codes import BatchStatus, EventType, RunStatus, TaskStatu
 from ingest_core.model.errors import PagingLoop
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
+from ingest_core.store import reslices
 from ingest_core.store.checkpoints import checkpoint_json
 from ingest_core.store.columns import partition_values
 from ingest_core.store.cursor_store import append_event
 from ingest_core.store.database import Database
+from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.settle import close_batches, close_runs, settle_task
 from ingest_core.store.tables import ing_task, ing_task_run, ing_task_run_batch
@@ -213,6 +215,11 @@ class SqlRunLedger:
         )
         if status == TaskStatus.SUCCEEDED:
             self._cover(connection, run, outcome, now)
+            note_reading(connection, task, outcome.stats, now)
+        if outcome.reslice:
+            reslices.ask(connection, task, run.run_id, outcome.reslice, now)
+        if outcome.arrivals.received or outcome.arrivals.provider_late_seconds:
+            note_arrivals(self._database, connection, task, outcome.arrivals, now)
         if not requeued:
             settle_task(connection, task.lineage.plan_id, task.lineage.slice_id, status, now)
 
@@ -235,9 +242,10 @@ class SqlRunLedger:
                 "run_id": run.run_id,
                 "expr_hash": task.expr_hash,
             },
-            key_parts=(task.lineage.task_id, task.window.json()),
+            key_parts=(task.lineage.task_id, task.window.json(), *([task.range.json()] if task.range else [])),
             new_instant=task.window.end,
             observed_max=outcome.observed_max,
+            part=task.range,
         )
 
 
@@ -248,10 +256,12 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
         "updated": counts.updated,
         "skipped": counts.skipped,
         "failed": counts.quarantined,
+        "late": counts.late,
         "hasNext": page.has_next,
         **page.http_stats,
     }
 
 
 def _counts_of(stats: dict[str, Any]) -> Counts:
-    return Counts(stats["itemsCount"], stats["inserted"], stats["updated"], stats["skipped"], stats["failed"])
+    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late")
+    return Counts(*(stats.get(name, 0) for name in names))

@@ -5,8 +5,23 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import LIVE_TASKS, BatchStatus, PlanStatus, RunStatus, SliceStatus, TaskStatus
-from ingest_core.store.tables import ing_plan, ing_plan_slice, ing_task, ing_task_run, ing_task_run_batch
+from ingest_core.model.codes import (
+    LIVE_TASKS,
+    BatchStatus,
+    PlanStatus,
+    ResliceStatus,
+    RunStatus,
+    SliceStatus,
+    TaskStatus,
+)
+from ingest_core.store.tables import (
+    ing_plan,
+    ing_plan_slice,
+    ing_reslice_request,
+    ing_task,
+    ing_task_run,
+    ing_task_run_batch,
+)
 
 
 def close_batches(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
@@ -37,24 +52,51 @@ def settle_task(connection: sa.Connection, plan_id: int, slice_id: int, status: 
         .where(ing_plan_slice.c.id == slice_id)
         .values(status_code=SliceStatus(status.value).value, updated_at=now)
     )
+    settle_plan(connection, plan_id, now)
+
+
+def settle_plan(connection: sa.Connection, plan_id: int, now: datetime) -> None:
+    """Let a plan end when nothing of it is under way any more."""
     # The update locks the plan: of two tasks that end at once, the second sees the first.
     connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(updated_at=now))
     if _any_live(connection, plan_id):
         return
-    tally = sa.select(ing_task.c.status_code).where(ing_task.c.plan_id == plan_id).distinct()
+    tally = sa.select(ing_task.c.status_code).where(ing_task.c.plan_id == plan_id, ~_recut()).distinct()
     ended = _plan_status({TaskStatus(code) for code in connection.execute(tally).scalars()})
+    if ended == PlanStatus.SUCCEEDED and _stock_was_short(connection, plan_id):
+        ended = PlanStatus.PARTIAL
     connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(status_code=ended.value))
+
+
+def _recut() -> sa.ColumnElement[bool]:
+    """Whether a task's children do what it left: what became of it no longer matters."""
+    request = ing_reslice_request
+    served = sa.select(request.c.id).where(
+        request.c.task_id == ing_task.c.id, request.c.status_code == ResliceStatus.SERVED.value
+    )
+    return sa.and_(ing_task.c.status_code == TaskStatus.PARTIAL.value, served.exists())
+
+
+def _stock_was_short(connection: sa.Connection, plan_id: int) -> bool:
+    remarks = connection.execute(sa.select(ing_plan.c.record_remarks).where(ing_plan.c.id == plan_id)).scalar()
+    return bool(remarks and remarks.get("stock"))
 
 
 def _any_live(connection: sa.Connection, plan_id: int) -> bool:
     live = [status.value for status in LIVE_TASKS]
     query = sa.select(ing_task.c.id).where(ing_task.c.plan_id == plan_id, ing_task.c.status_code.in_(live)).limit(1)
-    return connection.execute(query).first() is not None
+    if connection.execute(query).first() is not None:
+        return True
+    request = ing_reslice_request
+    waits = sa.select(request.c.id).where(
+        request.c.status_code == ResliceStatus.OPEN.value, request.c.plan_id == plan_id
+    )
+    return connection.execute(waits.limit(1)).first() is not None
 
 
 def _plan_status(ended: set[TaskStatus]) -> PlanStatus:
     """The plan's final status from its tasks' final ones."""
-    if ended == {TaskStatus.SUCCEEDED}:
+    if ended <= {TaskStatus.SUCCEEDED}:
         return PlanStatus.SUCCEEDED
     if ended & {TaskStatus.SUCCEEDED, TaskStatus.PARTIAL}:
         return PlanStatus.PARTIAL

@@ -38,6 +38,7 @@ ing_reslice_request = sa.Table(
     sa.Column("created_at", Utc, nullable=False),
     sa.UniqueConstraint("idempotent_key", name="uk_reslice_idem"),
     sa.Index("idx_reslice_status", "status_code", "id"),
+    sa.Index("idx_reslice_task", "task_id"),
 )
 
 ing_signal = sa.Table(
@@ -52,6 +53,21 @@ ing_signal = sa.Table(
     sa.Column("record_remarks", json_value()),
     *_times(),
     sa.UniqueConstraint("campaign", "provenance_code", "endpoint_name", "provider_id", name="uk_signal"),
+    sa.Index("idx_signal_open", "provenance_code", "endpoint_name", "state_code", "provider_id"),
+)
+
+ing_arrival = sa.Table(
+    "ing_arrival",
+    metadata,
+    _id(),
+    *_partition(),
+    sa.Column("namespace_key", code(128), nullable=False),
+    sa.Column("arrived_on", Utc, nullable=False),
+    sa.Column("received_count", sa.BigInteger, nullable=False),
+    sa.Column("late_count", sa.BigInteger, nullable=False),
+    sa.Column("provider_late_seconds", sa.Integer, nullable=False),
+    *_times(),
+    sa.UniqueConstraint("provenance_code", "operation_code", "namespace_key", "arrived_on", name="uk_arrival_day"),
 )
 
 ing_estimate = sa.Table(
@@ -66,6 +82,7 @@ ing_estimate = sa.Table(
     sa.Column("record_count", sa.BigInteger, nullable=False),
     sa.Column("method_code", code(32), nullable=False),
     sa.Column("created_at", Utc, nullable=False),
+    sa.Column("range", json_value()),
     sa.Index("idx_estimate_window", "provenance_code", "endpoint_name", "expr_hash", "window_from"),
 )
 

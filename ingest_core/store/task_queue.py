@@ -7,15 +7,16 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.errors import LeaseLost
+from ingest_core.model.id_range import range_of
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Lease, Lineage, Partition, Task, harvest_namespace
+from ingest_core.model.work import Lease, Lineage, Partition, Task, namespace_of
 from ingest_core.store.checkpoints import checkpoint_of
-from ingest_core.store.columns import partition_values
+from ingest_core.store.columns import in_namespace, partition_values
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
 from ingest_core.store.settle import close_runs, settle_task
-from ingest_core.store.tables import ing_partition_control, ing_plan, ing_plan_slice, ing_task
+from ingest_core.store.tables import ing_cursor, ing_partition_control, ing_plan, ing_plan_slice, ing_task
 
 MAX_EXPIRIES = 5
 """So often may a task's lease expire without a committed page."""
@@ -182,6 +183,7 @@ def _load(connection: sa.Connection, task_id: int, ttl_seconds: int) -> Task:
         sa.select(
             ing_task,
             ing_plan_slice.c.slice_no,
+            ing_plan_slice.c.expr_snapshot,
             ing_plan.c.provenance_config_snapshot,
         )
         .join(ing_plan, ing_plan.c.id == ing_task.c.plan_id)
@@ -189,11 +191,13 @@ def _load(connection: sa.Connection, task_id: int, ttl_seconds: int) -> Task:
         .where(ing_task.c.id == task_id)
     ).one()
     spec = SpecSnapshot.from_json(row.provenance_config_snapshot)
+    namespace = namespace_of(spec, row.namespace_key)
+    watermark = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
     return Task(
         lease=Lease(row.id, row.lease_owner, row.fence_no, ttl_seconds),
         lineage=Lineage(row.schedule_instance_id, row.plan_id, row.slice_id, row.id),
         partition=Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code)),
-        namespace=harvest_namespace(spec),
+        namespace=namespace,
         spec=spec,
         window=Window(row.window_from, row.window_to),
         slice_no=row.slice_no,
@@ -201,4 +205,6 @@ def _load(connection: sa.Connection, task_id: int, ttl_seconds: int) -> Task:
         checkpoint=checkpoint_of(row.checkpoint),
         attempt_no=row.attempt_count + 1,
         params=row.params,
+        range=range_of(row.params.get("range")),
+        watermark=connection.execute(watermark).scalar(),
     )

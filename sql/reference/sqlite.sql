@@ -1,3 +1,19 @@
+CREATE TABLE ing_arrival (
+    id INTEGER NOT NULL,
+    provenance_code VARCHAR(64) NOT NULL,
+    endpoint_name VARCHAR(64) NOT NULL,
+    operation_code VARCHAR(32) NOT NULL,
+    namespace_key VARCHAR(128) NOT NULL,
+    arrived_on BIGINT NOT NULL,
+    received_count BIGINT NOT NULL,
+    late_count BIGINT NOT NULL,
+    provider_late_seconds INTEGER NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_arrival_day UNIQUE (provenance_code, operation_code, namespace_key, arrived_on)
+);
+
 CREATE TABLE ing_cursor (
     id INTEGER NOT NULL,
     provenance_code VARCHAR(64) NOT NULL,
@@ -24,6 +40,11 @@ CREATE TABLE ing_cursor (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    bound_from BIGINT,
+    bound_to BIGINT,
+    is_descending SMALLINT DEFAULT '0' NOT NULL,
+    lag_seconds INTEGER,
+    lag_changed_at BIGINT,
     PRIMARY KEY (id),
     CONSTRAINT uk_cursor_ns UNIQUE (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key)
 );
@@ -69,6 +90,8 @@ CREATE TABLE ing_cursor_event (
     CONSTRAINT uk_cur_evt_idem UNIQUE (idempotent_key)
 );
 
+CREATE INDEX idx_cur_evt_from ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, window_from);
+
 CREATE INDEX idx_cur_evt_instant ON ing_cursor_event (provenance_code, operation_code, new_instant);
 
 CREATE INDEX idx_cur_evt_lineage ON ing_cursor_event (schedule_instance_id, plan_id, slice_id, task_id, run_id);
@@ -89,6 +112,7 @@ CREATE TABLE ing_estimate (
     record_count BIGINT NOT NULL,
     method_code VARCHAR(32) NOT NULL,
     created_at BIGINT NOT NULL,
+    range JSON,
     PRIMARY KEY (id)
 );
 
@@ -268,6 +292,8 @@ CREATE TABLE ing_reslice_request (
 
 CREATE INDEX idx_reslice_status ON ing_reslice_request (status_code, id);
 
+CREATE INDEX idx_reslice_task ON ing_reslice_request (task_id);
+
 CREATE TABLE ing_schedule_instance (
     id INTEGER NOT NULL,
     scheduler_code VARCHAR(32) NOT NULL,
@@ -313,6 +339,8 @@ CREATE TABLE ing_signal (
     PRIMARY KEY (id),
     CONSTRAINT uk_signal UNIQUE (campaign, provenance_code, endpoint_name, provider_id)
 );
+
+CREATE INDEX idx_signal_open ON ing_signal (provenance_code, endpoint_name, state_code, provider_id);
 
 CREATE TABLE ing_task (
     id INTEGER NOT NULL,
@@ -720,6 +748,30 @@ CREATE TABLE reg_prov_retry_cfg (
 );
 
 CREATE INDEX idx_prov_retry_cfg_scope ON reg_prov_retry_cfg (provenance_code, closed_at);
+
+CREATE TABLE reg_prov_slicing_cfg (
+    id INTEGER NOT NULL,
+    provenance_code VARCHAR(64) NOT NULL,
+    endpoint_name VARCHAR(64),
+    operation_code VARCHAR(32) NOT NULL,
+    slice_strategy_code VARCHAR(32),
+    target_records INTEGER,
+    probe_budget INTEGER,
+    split_field_name VARCHAR(64),
+    split_max BIGINT,
+    max_queued INTEGER,
+    id_buckets INTEGER,
+    effective_from BIGINT,
+    effective_to BIGINT,
+    closed_at BIGINT,
+    record_remarks JSON,
+    version INTEGER DEFAULT '0' NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (id)
+);
+
+CREATE INDEX idx_prov_slicing_cfg_scope ON reg_prov_slicing_cfg (provenance_code, closed_at);
 
 CREATE TABLE reg_prov_window_offset_cfg (
     id INTEGER NOT NULL,

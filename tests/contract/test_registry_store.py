@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ingest_core.model.codes import DICTIONARY
+from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.registry.rows import Rows
 from ingest_core.store import database as database_module

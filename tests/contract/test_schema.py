@@ -10,7 +10,8 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects.mysql import pymysql
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
-from ingest_core.model.codes import DICTIONARY, TaskStatus
+from ingest_core.model.codes import TaskStatus
+from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import ExitCode, Refused
 from ingest_core.store import schema
 from ingest_core.store.database import Database

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from ingest_core import registry
-from ingest_core.model.codes import DICTIONARY, Operation
+from ingest_core.model.codes import Operation
+from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.registry.compile import Compiled, CompileRequest, compile_source
 from ingest_core.registry.problems import Problem, SpecInvalid

@@ -11,10 +11,10 @@ from deployments.sandbox.present import Present
 from deployments.sandbox.provider import Reply, Request, Truth, tell
 from deployments.sandbox.pubmed import failure
 from deployments.sandbox.pubmed.catalogue import Catalogue
-from deployments.sandbox.pubmed.fields import Facts
 from deployments.sandbox.pubmed.form import Form, read_form, read_number
 from deployments.sandbox.pubmed.limits import WITH_KEY, good_key, limit_for, limit_headers
-from deployments.sandbox.pubmed.search import REACHABLE, Search, read_search, render_search
+from deployments.sandbox.pubmed.listing import Index
+from deployments.sandbox.pubmed.search import REACHABLE, read_search, render_search
 from deployments.sandbox.pubmed.summary import missing, summarise
 from deployments.sandbox.pubmed.template import TEMPLATES
 from deployments.sandbox.pubmed.term import UnbalancedTermError
@@ -37,6 +37,7 @@ class PubmedApi:
         self._present = present
         self._behaviour = behaviour
         self._catalogue = Catalogue(present.corpus)
+        self._index = Index(present, self._catalogue)
         self._without_key = RateMeter()
 
     def answer(self, request: Request) -> Reply:
@@ -54,7 +55,7 @@ class PubmedApi:
         """Every version the request finds now, in its order."""
         form = read_form(request)
         if request.path == "/esearch.fcgi":
-            return self._hits(read_search(form))
+            return [facts.version for facts in read_search(form).find(self._index.listing())]
         return [version for pmid in form.ids() if (version := self._current(pmid))]
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
@@ -105,7 +106,7 @@ class PubmedApi:
             return failure.search_error(failure.UNBALANCED, json=json)
         if search.retstart >= REACHABLE:
             return failure.search_error(failure.TOO_FAR, json=json)
-        return render_search(search, [str(self._catalogue.pmid(version.work)) for version in self._hits(search)])
+        return render_search(search, search.find(self._index.listing()))
 
     def _summarise(self, form: Form) -> Reply:
         ids = form.ids()
@@ -142,20 +143,3 @@ class PubmedApi:
         if work is None or self._catalogue.withheld(work):
             return None
         return self._present.current(work)
-
-    def _hits(self, search: Search) -> list[Version]:
-        """Every version the search finds now, the highest number first."""
-        facts = [(self._facts(version), version) for version in self._candidates(search)]
-        hits = sorted((hit for hit in facts if search.fits(hit[0])), key=lambda hit: -hit[0].pmid)
-        if search.by_publication:
-            hits.sort(key=lambda hit: -hit[0].template.published.from_ms if hit[0].template.published else 0)
-        return [version for _, version in hits]
-
-    def _candidates(self, search: Search) -> list[Version]:
-        span = search.modified
-        return self._present.window(span.from_ms, span.to_ms) if span else self._present.window()
-
-    def _facts(self, version: Version) -> Facts:
-        work = version.work
-        template, entered_ms = TEMPLATES.of(work), self._catalogue.entered_ms(work)
-        return Facts(self._catalogue.pmid(work), template, version.at_ms, entered_ms)

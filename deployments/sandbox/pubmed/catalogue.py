@@ -1,10 +1,10 @@
 """Every version of the corpus as a PubMed record."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.instant import to_datetime, to_ms
+from deployments.sandbox.instant import DAY_MS, to_datetime, to_ms
 from deployments.sandbox.pubmed.record import make_record, parse
 from deployments.sandbox.pubmed.template import TEMPLATES
 
@@ -13,7 +13,7 @@ MOST_PMIDS = 41_000_000
 STEP = 15_485_863
 BACK = pow(STEP, -1, MOST_PMIDS)
 FIRST_PMC = 3_000_000
-FIRST_ENTRY = datetime(2025, 1, 1, tzinfo=UTC)
+FIRST_ENTRY_MS = to_ms(datetime(2025, 1, 1, tzinfo=UTC))
 ENTRY_DAYS = 360
 WITHHELD_EVERY, WITHHELD_AT = 40, 17
 
@@ -39,7 +39,7 @@ class Catalogue:
 
     def entered_ms(self, work: int) -> int:
         """The day the work first came into PubMed."""
-        return to_ms(FIRST_ENTRY + timedelta(days=work * 7 % ENTRY_DAYS))
+        return FIRST_ENTRY_MS + work * 7 % ENTRY_DAYS * DAY_MS
 
     def body(self, version: Version) -> str:
         """The record as this version is served, to the day."""

@@ -1,12 +1,11 @@
-"""The search fields of PubMed: what a tag such as `[UID]` asks of a record."""
+"""The search fields of PubMed: which records a term with a tag such as `[UID]` finds."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from deployments.sandbox.pubmed.form import read_number
+from deployments.sandbox.pubmed.listing import NOWHERE, Listing, Places
 from deployments.sandbox.pubmed.span import read_span
-from deployments.sandbox.pubmed.template import Template
 
 UIDS = frozenset({"uid", "pmid"})
 TEXTS = frozenset({"tiab", "title/abstract", "ti", "title", "tw", "text word", "all", "all fields", ""})
@@ -15,22 +14,11 @@ MODIFIED = frozenset({"mdat", "lr", "date - modification"})
 ENTERED = frozenset({"edat", "date - entry", "crdt", "date - create"})
 PUBLISHED = frozenset({"pdat", "dp", "date - publication"})
 
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the index knows of a record."""
-
-    pmid: int
-    template: Template
-    modified_ms: int
-    entered_ms: int
+Finder = Callable[[Listing], Places]
 
 
-Test = Callable[[Facts], bool]
-
-
-def read_test(text: str, tag: str) -> tuple[Test, bool]:
-    """What the term asks; False beside it when PubMed has no such field and looks everywhere."""
+def read_field(text: str, tag: str) -> tuple[Finder, bool]:
+    """What the term finds; False beside it when PubMed has no such field and looks everywhere."""
     name = tag.lower()
     if name in UIDS:
         return _uids(text), True
@@ -39,37 +27,48 @@ def read_test(text: str, tag: str) -> tuple[Test, bool]:
         return dated(name, first, last or first), True
     if name in TYPES:
         asked = text.strip('"').lower()
-        return lambda facts: asked in facts.template.types, True
+        return lambda listing: listing.templates.where(lambda template: asked in template.types), True
     if name == "sb":
-        return (lambda _: text.lower() == "all"), True
+        return (_everything if text.lower() == "all" else _nothing), True
     return _words(text), name in TEXTS
 
 
-def dated(name: str, first: str, last: str) -> Test:
+def dated(name: str, first: str, last: str) -> Finder:
     """A range of days, both ends included; what is no date finds nothing."""
     span = read_span(first, last)
     if span is None:
-        return lambda _: False
+        return _nothing
     if name in MODIFIED:
-        return lambda facts: span.holds(facts.modified_ms)
+        return lambda listing: listing.modified.where(span.holds)
     if name in PUBLISHED:
-        return lambda facts: facts.template.published is not None and span.holds(facts.template.published.from_ms)
-    return lambda facts: span.holds(facts.entered_ms)
+        return lambda listing: listing.templates.where(
+            lambda template: template.published is not None and span.holds(template.published.from_ms)
+        )
+    return lambda listing: listing.entered.where(span.holds)
 
 
-def _uids(text: str) -> Test:
+def _everything(listing: Listing) -> Places:
+    return listing.everywhere
+
+
+def _nothing(_: Listing) -> Places:
+    return NOWHERE
+
+
+def _uids(text: str) -> Finder:
+    """One number, or a range of them, both ends included; what is none finds nothing."""
     first, _, last = text.partition(":")
     lowest, highest = read_number(first), read_number(last or first)
     if lowest is None or highest is None:
-        return lambda _: False
-    return lambda facts: lowest <= facts.pmid <= highest
+        return _nothing
+    return lambda listing: listing.numbered(lowest, highest)
 
 
-def _words(text: str) -> Test:
+def _words(text: str) -> Finder:
     """The words in this order in the title or abstract; a star ends a word early."""
     asked = r"\W+".join(_word(word) for word in text.strip('"').lower().split())
     pattern = re.compile(rf"(?<!\w){asked}(?!\w)")
-    return lambda facts: pattern.search(facts.template.words) is not None
+    return lambda listing: listing.templates.where(lambda template: pattern.search(template.words) is not None)
 
 
 def _word(word: str) -> str:

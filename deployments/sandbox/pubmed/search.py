@@ -8,24 +8,23 @@ import orjson
 
 from deployments.sandbox.provider import Reply
 from deployments.sandbox.pubmed.failure import ESEARCH_TYPE, JSON, XML
-from deployments.sandbox.pubmed.fields import ENTERED, MODIFIED, PUBLISHED, Facts, Test, dated
+from deployments.sandbox.pubmed.fields import Finder, dated
 from deployments.sandbox.pubmed.form import Form
-from deployments.sandbox.pubmed.span import Span, read_span
+from deployments.sandbox.pubmed.listing import NOWHERE, Facts, Listing
 from deployments.sandbox.pubmed.term import Term, read_term
 
 REACHABLE = 9999
 DEFAULT_ROWS = 20
 SORTS = frozenset({"", "relevance", "pub_date", "pub date", "author", "journalname", "journal", "most recent"})
-DATES = {"mdat": MODIFIED, "edat": ENTERED, "pdat": PUBLISHED}
+DATES = frozenset({"mdat", "edat", "pdat"})
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched and which part of it is asked for; `modified` is `limit` where days of change bound it."""
+    """What is searched and which part of it is asked for."""
 
     term: Term
-    limit: Test | None
-    modified: Span | None
+    limit: Finder | None
     said: str
     retstart: int
     retmax: int
@@ -38,13 +37,15 @@ class Search:
         """True when the latest published come first."""
         return self.sort in {"pub_date", "pub date"}
 
-    def fits(self, facts: Facts) -> bool:
-        """True when the record is found."""
-        return (self.limit is None or self.limit(facts)) and self.term.fits(facts)
+    def find(self, listing: Listing) -> list[Facts]:
+        """Every record found, in the order asked for: the highest number first unless by publication."""
+        places = self.term.find(listing)
+        found = listing.at(places if self.limit is None else places & self.limit(listing))
+        return sorted(found, key=_last_published) if self.by_publication else found
 
-    def page(self, ids: list[str]) -> list[str]:
-        """The asked part, which ends at the 9,999th id however many there are."""
-        return ids[:REACHABLE][self.retstart : self.retstart + self.retmax]
+    def page(self, found: list[Facts]) -> list[str]:
+        """The ids of the asked part, which ends at the 9,999th record however many there are."""
+        return [str(facts.pmid) for facts in found[:REACHABLE][self.retstart : self.retstart + self.retmax]]
 
 
 def read_search(form: Form) -> Search:
@@ -57,7 +58,6 @@ def read_search(form: Form) -> Search:
     return Search(
         term=read_term(said),
         limit=_limit(kind.lower(), first, last) if limited else None,
-        modified=read_span(first, last) if limited and kind.lower() == "mdat" else None,
         said=f"({said}) AND {first}:{last}[{kind}]" if limited else said,
         retstart=form.number("retstart", 0),
         retmax=min(form.number("retmax", DEFAULT_ROWS), REACHABLE),
@@ -67,7 +67,7 @@ def read_search(form: Form) -> Search:
     )
 
 
-def render_search(search: Search, found: list[str]) -> Reply:
+def render_search(search: Search, found: list[Facts]) -> Reply:
     """A page of ids; every number is a string."""
     page = search.page(found)
     if not search.json:
@@ -85,12 +85,15 @@ def render_search(search: Search, found: list[str]) -> Reply:
     return Reply(200, orjson.dumps(answer) + b"\n", JSON, ids=tuple(page))
 
 
-def _limit(kind: str, first: str, last: str) -> Test:
-    names = DATES.get(kind)
-    return dated(kind, first, last) if names else (lambda _: False)
+def _limit(kind: str, first: str, last: str) -> Finder:
+    return dated(kind, first, last) if kind in DATES else (lambda _: NOWHERE)
 
 
-def _remarks(search: Search, found: list[str]) -> dict[str, Any]:
+def _last_published(facts: Facts) -> int:
+    return -facts.template.published.from_ms if facts.template.published else 0
+
+
+def _remarks(search: Search, found: list[Facts]) -> dict[str, Any]:
     """What PubMed adds when it found nothing, or did not understand everything."""
     remarks: dict[str, Any] = {}
     if search.term.unknown_fields:

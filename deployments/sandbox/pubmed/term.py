@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from deployments.sandbox.provider import Refused
-from deployments.sandbox.pubmed.fields import Facts, Test, read_test
+from deployments.sandbox.pubmed.fields import Finder, read_field
+from deployments.sandbox.pubmed.listing import Listing, Places
 
 TOKEN = re.compile(r'\(|\)|"[^"]*"(?:\s*\[[^\]]*\])?|[^\s()"\[\]]+(?:\s*\[[^\]]*\])?|\S')
-OPERATORS: dict[str, Callable[[Test, Test], Test]] = {
-    "AND": lambda left, right: lambda facts: left(facts) and right(facts),
-    "OR": lambda left, right: lambda facts: left(facts) or right(facts),
-    "NOT": lambda left, right: lambda facts: left(facts) and not right(facts),
+OPERATORS: dict[str, Callable[[Finder, Finder], Finder]] = {
+    "AND": lambda left, right: lambda listing: left(listing) & right(listing),
+    "OR": lambda left, right: lambda listing: left(listing) | right(listing),
+    "NOT": lambda left, right: lambda listing: left(listing) & ~right(listing),
 }
 MOST_NESTED = 50
 
@@ -23,23 +24,23 @@ class UnbalancedTermError(Refused):
 
 @dataclass(slots=True)
 class Term:
-    """A query read: what it asks, and the fields it names that PubMed does not have."""
+    """A query read: what it finds, and the fields it names that PubMed does not have."""
 
-    test: Test | None
+    finder: Finder | None
     unknown_fields: list[str] = field(default_factory=list)
 
-    def fits(self, facts: Facts) -> bool:
-        """True when the record is found; an empty query finds all."""
-        return self.test is None or self.test(facts)
+    def find(self, listing: Listing) -> Places:
+        """Where the records are that it finds; an empty query finds all."""
+        return listing.everywhere if self.finder is None else self.finder(listing)
 
 
 def read_term(text: str) -> Term:
     """The query of a `term`; UnbalancedTermError when its parentheses do not fit."""
     reader = _Reader(TOKEN.findall(text))
-    test = reader.expression(0)
+    finder = reader.expression(0)
     if reader.peek() is not None:
         raise UnbalancedTermError(text)
-    return Term(test, reader.unknown_fields)
+    return Term(finder, reader.unknown_fields)
 
 
 class _Reader:
@@ -54,11 +55,11 @@ class _Reader:
         """The next token, left in place."""
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
-    def expression(self, depth: int) -> Test | None:
+    def expression(self, depth: int) -> Finder | None:
         """Operands up to a closing parenthesis or the end; between two without an operator stands AND."""
         if depth > MOST_NESTED:
             raise UnbalancedTermError("nested too deep")
-        found: Test | None = None
+        found: Finder | None = None
         while self.peek() not in {None, ")"}:
             operator = self._take() if self.peek() in OPERATORS else "AND"
             operand = self._operand(depth)
@@ -66,7 +67,7 @@ class _Reader:
                 found = operand if found is None else OPERATORS[operator](found, operand)
         return found
 
-    def _operand(self, depth: int) -> Test | None:
+    def _operand(self, depth: int) -> Finder | None:
         if self.peek() in {None, ")", *OPERATORS}:
             return None
         if self.peek() != "(":
@@ -78,7 +79,7 @@ class _Reader:
         self._take()
         return inner
 
-    def _words(self) -> Test:
+    def _words(self) -> Finder:
         """One quoted or tagged term, or bare words: those before a tag belong to it, others are each looked for."""
         words = [self._take()]
         while "[" not in words[-1] and not words[-1].startswith('"') and self._bare_word_follows():
@@ -87,12 +88,12 @@ class _Reader:
             return self._tagged(" ".join(words))
         return reduce(OPERATORS["AND"], [self._tagged(word) for word in words])
 
-    def _tagged(self, term: str) -> Test:
+    def _tagged(self, term: str) -> Finder:
         text, _, tag = term.partition("[")
-        test, known = read_test(text.strip(), tag.rstrip("]").strip())
+        finder, known = read_field(text.strip(), tag.rstrip("]").strip())
         if not known:
             self.unknown_fields.append(tag.rstrip("]"))
-        return test
+        return finder
 
     def _bare_word_follows(self) -> bool:
         following = self.peek()

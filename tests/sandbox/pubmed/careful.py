@@ -21,7 +21,11 @@ class LostAnswerError(Exception):
 
 def harvest(sandbox: Sandbox, first: str, last: str) -> dict[str, Element | None]:
     """The records of a window by PMID; None for one that is listed and not served."""
-    ids = listed(sandbox, first, last)
+    return harvest_ids(sandbox, listed(sandbox, first, last))
+
+
+def harvest_ids(sandbox: Sandbox, ids: list[str]) -> dict[str, Element | None]:
+    """The records of these ids by PMID; None for one that is not served."""
     found: dict[str, Element | None] = dict.fromkeys(ids)
     for start in range(0, len(ids), BATCH):
         for record in fetch(sandbox, ids[start : start + BATCH]):

@@ -1,0 +1,240 @@
+"""`patra plan` and `patra explain`: what will be read, and why."""
+
+import sys
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table, shown_instant
+from flows.cli.source import read_assignments
+from flows.wiring import open_app
+from ingest_core.model.codes import Operation, SchedulerCode
+from ingest_core.model.errors import BadInput
+from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.planning.arithmetic import formula
+from ingest_core.planning.request import PlanRequest, Trigger
+
+explain_app = typer.Typer(help="Say why.", no_args_is_help=True)
+
+SourceArgument = Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)]
+Endpoint = Annotated[str | None, typer.Option(help="Needed where a source has several.")]
+AnyOperation = Annotated[Operation, typer.Option(case_sensitive=False)]
+From = Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")]
+To = Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")]
+Query = Annotated[
+    str | None, typer.Option(help='Only records that match, such as title:"heart failure" AND NOT type:review.')
+]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", help="A setting for this plan only, such as pagination.page_size=200.")
+]
+Campaign = Annotated[
+    str | None, typer.Option(help="Names a BACKFILL or UPDATE, so that a later plan of that name goes on.")
+]
+NewestFirst = Annotated[bool, typer.Option("--newest-first", help="A BACKFILL from the newest down.")]
+Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")]
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    app.command("plan", epilog="Example: patra plan crossref --from 2026-01-01 --to 2026-01-02")(plan)
+    example = "Example: patra explain window pubmed --operation BACKFILL --from 2020-01-01"
+    explain_app.command("window", epilog=example)(explain_window)
+    app.add_typer(explain_app, name="explain")
+
+
+def plan(
+    source: SourceArgument,
+    endpoint: Endpoint = None,
+    operation: AnyOperation = Operation.HARVEST,
+    window_from: From = None,
+    window_to: To = None,
+    query: Query = None,
+    overrides: Overrides = None,
+    campaign: Campaign = None,
+    ids: Annotated[
+        Path | None, typer.Option(help="The ids an UPDATE refreshes, one per line; - reads them from stdin.")
+    ] = None,
+    now: Now = None,
+    trigger_key: Annotated[
+        str | None, typer.Option(help="The trigger's identity: the same key again plans nothing new.")
+    ] = None,
+    *,
+    newest_first: NewestFirst = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be planned; write nothing.")] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="With --dry-run: ask the provider how big the slices are.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Turn a request into a plan with slices and tasks."""
+    request = PlanRequest(
+        source=source,
+        operation=operation,
+        endpoint=endpoint,
+        user_from=_instant(window_from, "--from"),
+        user_to=_instant(window_to, "--to"),
+        query=query,
+        overrides=read_assignments(overrides),
+        campaign=campaign,
+        newest_first=newest_first,
+        ids=_read_ids(ids) if ids else (),
+    )
+    moment = _instant(now, "--now")
+    trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")
+    with open_app() as app:
+        if dry_run:
+            shown = app.planner.dry_run(request, moment, probe=probe).json()
+        else:
+            recut = app.reslicer.serve(app.planner.partition(request)).json()
+            shown = {**app.planner.plan(request, trigger, moment).json(), "resliced": recut}
+    if as_json:
+        print_json(shown)
+    else:
+        _show_plan(shown)
+
+
+def _instant(text: str | None, option: str) -> datetime | None:
+    return parse_instant(text, option) if text else None
+
+
+def _read_ids(file: Path) -> tuple[str, ...]:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput("IDS_UNREADABLE", f"{file}: {error}", where="--ids", remedy="name a text file") from error
+    found = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not found:
+        raise BadInput("IDS_MISSING", f"{file} names no id", where="--ids", remedy="write one id per line")
+    return found
+
+
+def _show_plan(report: dict[str, Any]) -> None:
+    window, sizes = report["window"], report["sizes"]
+    title = "dry run: nothing was written" if report["dry_run"] else f"plan {report['plan_id']} ({report['status']})"
+    rows = [
+        ("window", f"{shown_instant(window['from'])} .. {shown_instant(window['to'])}"),
+        ("slices", f"{report['slices']} ({report['slices_existing']} existing)"),
+    ]
+    if report["campaign"]:
+        rows.append(("campaign", report["campaign"]))
+    if not report["dry_run"]:
+        rows += [("tasks created", report["tasks_created"]), ("tasks existing", report["tasks_existing"])]
+    if sizes.get("smallest"):
+        rows += _size_rows(sizes)
+    if report["reason"]:
+        rows.append(("reason", report["reason"]))
+    print_facts(title, rows)
+    if any(sizes.get("timeline", [])):
+        _show_timeline(sizes["timeline"], window)
+    for note in report["notes"]:
+        console.print(f"note: {note}", markup=False)
+    recut = report.get("resliced", {})
+    if recut.get("served"):
+        console.print(f"note: {recut['served']} slices that were too big were cut again, into {recut['children']}")
+    for warning in [*report["warnings"], *recut.get("refused", [])]:
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
+
+
+def _size_rows(sizes: dict[str, Any]) -> list[tuple[str, Any]]:
+    known = ", ".join(f"{number} by {method}" for method, number in sizes["methods"].items())
+    return [
+        ("smallest slice", _sized(sizes["smallest"])),
+        ("largest slice", _sized(sizes["largest"])),
+        ("records expected", f"{sizes['estimated_records']:,} (slices sized {known})"),
+        ("requests expected", f"{sizes['expected_requests']:,}"),
+        ("time expected", f"{_spell(sizes['expected_seconds'])} at the configured rate"),
+    ]
+
+
+def _sized(one: dict[str, Any]) -> str:
+    return f"{one['records']:,} records, {shown_instant(one['from'])} .. {shown_instant(one['to'])}"
+
+
+def _spell(seconds: int) -> str:
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{hours:,} h" if hours else "", f"{minutes} min" if minutes else "", f"{rest} s" if rest else ""]
+    return " ".join(filter(None, parts)) or "less than a second"
+
+
+def _show_timeline(bins: list[int], window: dict[str, str]) -> None:
+    """The window as a line: the higher, the more records."""
+    highest = max(bins)
+    line = "".join(BARS[-(-count * (len(BARS) - 1) // highest)] for count in bins)
+    console.print(f"|{line}|", markup=False)
+    start, end = (parse_instant(window[name]) for name in ("from", "to"))
+    console.print(f" {start:%Y-%m-%d}{' ' * max(1, len(bins) - 20)}{end:%Y-%m-%d}", markup=False)
+
+
+def explain_window(
+    source: SourceArgument,
+    endpoint: Endpoint = None,
+    operation: AnyOperation = Operation.HARVEST,
+    window_from: From = None,
+    window_to: To = None,
+    query: Query = None,
+    overrides: Overrides = None,
+    campaign: Campaign = None,
+    now: Now = None,
+    *,
+    newest_first: NewestFirst = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how the window of a plan comes about, line by line."""
+    request = PlanRequest(
+        source=source,
+        operation=operation,
+        endpoint=endpoint,
+        user_from=_instant(window_from, "--from"),
+        user_to=_instant(window_to, "--to"),
+        query=query,
+        overrides=read_assignments(overrides),
+        campaign=campaign,
+        newest_first=newest_first,
+    )
+    moment = _instant(now, "--now")
+    with open_app() as app:
+        proposal = app.planner.resolve(request, app.planner.compile(request, now=moment), moment)
+    decision = proposal.decision
+    report = {
+        "source": source,
+        "endpoint": proposal.namespace.partition.endpoint_name,
+        "operation": operation.value,
+        "campaign": proposal.campaign,
+        "window": {"from": format_instant(decision.start), "to": format_instant(decision.end)},
+        "empty": decision.window is None,
+        "reason": decision.reason,
+        "steps": decision.audit,
+        "warnings": decision.warnings,
+    }
+    if as_json:
+        print_json(report)
+    else:
+        _show_explanation(report)
+
+
+def _show_explanation(report: dict[str, Any]) -> None:
+    given = [step for step in report["steps"] if not step["of"]]
+    done = [step for step in report["steps"] if step["of"]]
+    print_table("given", ("name", "value", "what it is"), ((one["step"], _value(one), one["why"]) for one in given))
+    rows = ((one["step"], formula(one), _value(one), one["why"]) for one in done)
+    print_table("arithmetic", ("name", "is", "which is", "because"), rows)
+    window = report["window"]
+    if report["empty"]:
+        console.print(f"no window: {report['reason']}", markup=False)
+    else:
+        console.print(f"window: {shown_instant(window['from'])} .. {shown_instant(window['to'])}", markup=False)
+    for warning in report["warnings"]:
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
+
+
+def _value(step: dict[str, Any]) -> str:
+    value = step["value"]
+    if value is None:
+        return "none"
+    return shown_instant(value) if value.endswith("Z") else str(value)

@@ -1,0 +1,63 @@
+"""Asking a provider how much a window holds: one small request, through the gate."""
+
+import logging
+from datetime import datetime, timedelta
+
+from ingest_core.execution.fetch import Fetcher
+from ingest_core.execution.paging import first_token
+from ingest_core.execution.ports import Upstream
+from ingest_core.execution.request import Caller, render_request
+from ingest_core.execution.routing import Router
+from ingest_core.gate.ports import RateGate
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.id_range import IdRange
+from ingest_core.model.slice_codes import EstimateMethod
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import partition_of
+from ingest_core.planning.estimate import Estimate
+
+log = logging.getLogger(__name__)
+
+CORRELATION = "estimate"
+
+
+class UpstreamProbe:
+    """A Probe."""
+
+    def __init__(self, gate: RateGate, upstream: Upstream, contact: str | None = None) -> None:
+        self._gate = gate
+        self._upstream = upstream
+        self._caller = Caller(CORRELATION, contact)
+
+    def ask(self, spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
+        """COUNT where a total is stated, else FIRST_PAGE; none when the provider does not answer."""
+        asked = _asked_once(spec)
+        rate = self._gate.live_rate(partition_of(spec), spec.rate)
+        fetcher = Fetcher(asked, rate, self._gate, self._upstream)
+        request = render_request(asked, window, first_token(asked.paging), self._caller, part)
+        try:
+            page = fetcher.fetch(request, repeatable=False).page
+        except UpstreamError as error:
+            log.warning("%s: no size of %s: %s", spec.provenance_code, window, error)
+            return None
+        if page.total is not None:
+            return Estimate(page.total, EstimateMethod.COUNT)
+        if page.count < asked.paging.page_size:
+            return Estimate(page.count, EstimateMethod.FIRST_PAGE)
+        times = [record.updated_at for record in Router(spec).route(page, window.end).records]
+        return Estimate(_extrapolated(page.count, times, window), EstimateMethod.FIRST_PAGE)
+
+
+def _asked_once(spec: SpecSnapshot) -> SpecSnapshot:
+    """The snapshot for one try; where the total is stated, for one record."""
+    retry = spec.retry.model_copy(update={"max_attempts": 1})
+    size = 1 if spec.response.total_path else spec.paging.page_size
+    paging = spec.paging.model_copy(update={"page_size": size})
+    return spec.model_copy(update={"retry": retry, "pagination": paging})
+
+
+def _extrapolated(count: int, times: list[datetime], window: Window) -> int:
+    """A full page's records spread over the window as they are over the page; at least one page more."""
+    span = max(times) - min(times) if times else timedelta(0)
+    return max(2 * count, -(-count * window.length // span) if span else 0)

@@ -1,0 +1,132 @@
+"""How many records a window holds: counted, remembered, sampled or supposed, in this order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+from ingest_core.model.id_range import IdRange
+from ingest_core.model.slice_codes import EstimateMethod
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+
+MAX_PROBES = 50
+PROBING_SECONDS = 30
+"""A plan asks the provider for sizes at most so often, and for about so long at the configured rate."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number of records, and how it is known."""
+
+    records: int
+    method: EstimateMethod
+
+    @property
+    def known(self) -> bool:
+        """Whether it says something about this window."""
+        return self.method != EstimateMethod.CONSTANT
+
+    @property
+    def counted(self) -> bool:
+        """Whether the provider said so."""
+        return self.method == EstimateMethod.COUNT
+
+    def share(self, part: timedelta, whole: timedelta) -> "Estimate":
+        """What falls on a part if records are spread evenly."""
+        return Estimate(-(-self.records * part // whole), EstimateMethod.SHARE) if self.known else self
+
+    def less(self, part: "Estimate") -> "Estimate | None":
+        """What is left when a part of it is taken; none unless both were counted."""
+        if not (self.counted and part.counted):
+            return None
+        return Estimate(max(0, self.records - part.records), EstimateMethod.COUNT)
+
+
+Place = tuple[Window, IdRange | None]
+
+
+class Estimator(Protocol):
+    """Says how much a window holds; what it says never changes what is read, only how it is cut."""
+
+    def estimate(self, window: Window, part: IdRange | None = None) -> Estimate:
+        """The records of the window, or of a range of it."""
+
+
+class Probe(Protocol):
+    """Asks the provider, through the gate."""
+
+    def ask(self, spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
+        """COUNT where a total is stated, else FIRST_PAGE; none when the provider does not answer."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What similar windows held: so many records in so much time."""
+
+    records: int
+    span: timedelta
+
+    def of(self, window: Window) -> Estimate:
+        """What a window of this length would hold."""
+        return Estimate(-(-self.records * window.length // self.span), EstimateMethod.HISTORY)
+
+
+@dataclass(frozen=True)
+class StoredEstimates:
+    """What is known without asking anybody."""
+
+    constant: int
+    known: Mapping[Place, Estimate] = field(default_factory=dict)
+    history: History | None = None
+
+    def estimate(self, window: Window, part: IdRange | None = None) -> Estimate:
+        """A stored answer of the provider, else history, else a constant."""
+        stored = self.known.get((window, part))
+        if stored:
+            return stored
+        if self.history and part is None:
+            return self.history.of(window)
+        return Estimate(self.constant, EstimateMethod.CONSTANT)
+
+
+@dataclass
+class ProbingEstimator:
+    """Asks the provider as long as the budget lasts, and keeps what it was told."""
+
+    spec: SpecSnapshot
+    stored: Estimator
+    probe: Probe
+    budget: int
+    found: dict[Place, Estimate] = field(default_factory=dict)
+    failed: bool = False
+
+    def estimate(self, window: Window, part: IdRange | None = None) -> Estimate:
+        """Counted before remembered, remembered before sampled, sampled before supposed."""
+        known = self.found.get((window, part)) or self.stored.estimate(window, part)
+        counts = self.spec.response.total_path is not None
+        if known.counted or known.method == EstimateMethod.FIRST_PAGE or (known.known and not counts):
+            return known
+        return self._ask(window, part) or known
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is no use in asking on."""
+        return self.failed or len(self.found) >= self.budget
+
+    def _ask(self, window: Window, part: IdRange | None) -> Estimate | None:
+        if self.exhausted:
+            return None
+        answer = self.probe.ask(self.spec, window, part)
+        if answer is None:
+            self.failed = True
+            return None
+        self.found[window, part] = answer
+        return answer
+
+
+def probe_budget(spec: SpecSnapshot) -> int:
+    """How often the provider may be asked for sizes."""
+    if spec.slicing.probe_budget is not None:
+        return spec.slicing.probe_budget
+    return min(MAX_PROBES, max(5, int(PROBING_SECONDS * spec.rate.requests_per_second)))

@@ -1,0 +1,126 @@
+"""What planning did or would do, as people and scripts read it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from ingest_core.model.instant import format_instant
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.planning.ports import StoredPlan
+from ingest_core.planning.sizing import sizing_of
+from ingest_core.planning.slicing import SliceDraft
+
+TIMELINE_BINS = 48
+
+
+@dataclass
+class Tally:
+    """What a plan's slices come to, counted as they pass by; its size does not grow with them."""
+
+    spec: SpecSnapshot
+    window: Window | None
+    slices: int = 0
+    records: int = 0
+    requests: int = 0
+    above_cap: int = 0
+    smallest: dict[str, Any] | None = None
+    largest: dict[str, Any] | None = None
+    methods: Counter[str] = field(default_factory=Counter)
+    bins: list[int] = field(default_factory=lambda: [0] * TIMELINE_BINS)
+
+    def watch(self, drafts: Iterable[SliceDraft]) -> Iterator[SliceDraft]:
+        """The drafts, counted."""
+        cap = sizing_of(self.spec).cap if self.spec.pagination else None
+        for draft in drafts:
+            self.slices += 1
+            self.records += draft.records
+            self.requests += draft.requests
+            self.above_cap += cap is not None and draft.records > cap
+            self.methods[draft.method] += 1
+            if self.smallest is None or draft.records < self.smallest["records"]:
+                self.smallest = _sized(draft)
+            if self.largest is None or draft.records > self.largest["records"]:
+                self.largest = _sized(draft)
+            self._place(draft)
+            yield draft
+
+    def _place(self, draft: SliceDraft) -> None:
+        """Spread the slice's records over the bins it reaches into."""
+        if self.window is None:
+            return
+        width = self.window.length / TIMELINE_BINS
+        first = max(0, int((draft.window.start - self.window.start) / width))
+        last = min(TIMELINE_BINS - 1, max(first, -int(-(draft.window.end - self.window.start) // width) - 1))
+        for number in range(first, last + 1):
+            self.bins[number] += -(-draft.records // (last - first + 1))
+
+    @property
+    def seconds(self) -> int:
+        """How long the requests take at the configured rate."""
+        return round(self.requests / self.spec.rate.requests_per_second)
+
+    def warnings(self) -> list[str]:
+        """What the sizes give reason to say."""
+        if not self.above_cap:
+            return []
+        said = f"{self.above_cap} slices may hold more records than one query gives"
+        return [f"{said}, and cannot be cut smaller: they will end PARTIAL (slicing.split_field can split them)"]
+
+    def json(self) -> dict[str, Any]:
+        """The sizes as plans and reports keep them."""
+        return {
+            "estimated_records": self.records,
+            "expected_requests": self.requests,
+            "expected_seconds": self.seconds,
+            "smallest": self.smallest,
+            "largest": self.largest,
+            "methods": dict(self.methods),
+            "timeline": self.bins if self.slices else [],
+        }
+
+
+def _sized(draft: SliceDraft) -> dict[str, Any]:
+    return {**draft.window.json(), "records": draft.records}
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """What planning did, as people and scripts read it."""
+
+    plan: StoredPlan
+    operation: str
+    created: bool
+    dry_run: bool = False
+
+    def json(self) -> dict[str, Any]:
+        """The report under its interface's names."""
+        plan, remarks = self.plan, self.plan.remarks
+        sizes = remarks.get("sizes", {})
+        return {
+            "plan_id": plan.plan_id or None,
+            "plan_key": plan.plan_key,
+            "operation": str(self.operation),
+            "status": str(plan.status),
+            "reason": remarks.get("reason"),
+            "window": {"from": format_instant(plan.start), "to": format_instant(plan.end)},
+            "slices": plan.slices,
+            "slices_existing": 0 if self.created else plan.slices,
+            "tasks_created": plan.tasks if self.created else 0,
+            "tasks_existing": 0 if self.created else plan.tasks,
+            "expected_requests": sizes.get("expected_requests", plan.slices),
+            "warnings": remarks.get("warnings", []),
+            "notes": remarks.get("degradations", []),
+            "campaign": remarks.get("campaign"),
+            "strategy": remarks.get("strategy"),
+            "sizes": sizes,
+            "stock": remarks.get("stock"),
+            "dry_run": self.dry_run,
+        }
+
+
+def ends(decision_start: datetime, decision_end: datetime) -> tuple[datetime, datetime]:
+    """A plan's window as stored: never ending before it begins."""
+    return decision_start, max(decision_start, decision_end)

@@ -1,0 +1,1 @@
+"""The ways to cut a window into slices; each is a module and a code."""

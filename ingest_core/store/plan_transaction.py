@@ -1,0 +1,270 @@
+"""One planning transaction: what is known of a namespace, and what a plan adds."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.codes import LIVE_TASKS, ControlState, EventType, PlanStatus, ResliceStatus, TaskStatus
+from ingest_core.model.id_range import range_of
+from ingest_core.model.record import Arrivals
+from ingest_core.model.slice_codes import SignalState
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
+from ingest_core.planning.estimate import Estimate, History, Place
+from ingest_core.planning.ports import Anchor, Control, PlanHead, Reslice, StoredPlan
+from ingest_core.planning.slicing import SliceDraft
+from ingest_core.store import reslices
+from ingest_core.store.columns import in_namespace, in_partition, partition_values
+from ingest_core.store.database import Database
+from ingest_core.store.dialect import locked
+from ingest_core.store.estimates import read_arrivals, read_estimates, read_history
+from ingest_core.store.plan_writer import CHUNK, PlanWriter
+from ingest_core.store.tables import (
+    ing_cursor,
+    ing_cursor_event,
+    ing_partition_control,
+    ing_plan,
+    ing_plan_slice,
+    ing_reslice_request,
+    ing_schedule_instance,
+    ing_signal,
+    ing_task,
+)
+
+_PAGE = 1000
+"""Rows of a long answer that are held at once."""
+
+
+class SqlPlanTransaction:
+    """A PlanTransaction."""
+
+    def __init__(self, database: Database, connection: sa.Connection, *, lock: bool) -> None:
+        self._database = database
+        self._connection = connection
+        self._lock = lock
+
+    def _locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        return locked(query) if self._lock else query
+
+    def _stream(self, query: sa.Select[Any]) -> Iterator[sa.Row[Any]]:
+        yield from self._connection.execution_options(yield_per=_PAGE).execute(query)
+
+    def control(self, partition: Partition) -> Control:
+        """The partition's control, locked until the transaction ends: plans of a partition come one by one."""
+        table = ing_partition_control
+        query = sa.select(table.c.control_code, table.c.reason).where(in_partition(table, partition))
+        row = self._connection.execute(self._locked(query)).first()
+        if row:
+            return Control(ControlState(row.control_code), row.reason)
+        if self._lock:
+            now = self._database.now(self._connection)
+            values = {**partition_values(partition), "created_at": now, "updated_at": now}
+            self._connection.execute(sa.insert(table).values(**values, control_code=ControlState.ACTIVE.value))
+        return Control()
+
+    def find_plan(self, plan_key: str) -> StoredPlan | None:
+        """The plan of that key, if it exists."""
+        row = self._connection.execute(sa.select(ing_plan).where(ing_plan.c.plan_key == plan_key)).first()
+        if row is None:
+            return None
+        slices = self._count(ing_plan_slice, row.id)
+        tasks = self._count(ing_task, row.id)
+        remarks = row.record_remarks
+        return StoredPlan(row.id, plan_key, row.status_code, row.window_from, row.window_to, slices, tasks, remarks)
+
+    def _count(self, table: sa.Table, plan_id: int) -> int:
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.plan_id == plan_id)
+        return int(self._connection.execute(query).scalar_one())
+
+    def lock_cursor(self, namespace: Namespace) -> CursorState | None:
+        """The namespace's watermark, locked until the transaction ends."""
+        cursor = ing_cursor
+        query = sa.select(
+            cursor.c.normalized_instant,
+            cursor.c.anchor_instant,
+            cursor.c.settled_instant,
+            cursor.c.bound_from,
+            cursor.c.bound_to,
+            cursor.c.lag_seconds,
+            cursor.c.lag_changed_at,
+        ).where(in_namespace(cursor, namespace))
+        row = self._connection.execute(self._locked(query)).first()
+        return CursorState(*row) if row else None
+
+    def watermark(self, namespace: Namespace) -> datetime | None:
+        """Another namespace's watermark, as it is now."""
+        query = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
+        return self._connection.execute(query).scalar()
+
+    def predecessor(self, namespace: Namespace) -> datetime | None:
+        """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""
+        cursor, instance = ing_cursor, ing_schedule_instance
+        query = (
+            sa.select(cursor.c.normalized_instant, instance.c.trigger_params)
+            .join(instance, instance.c.id == cursor.c.schedule_instance_id)
+            .where(
+                in_partition(cursor, namespace.partition),
+                cursor.c.cursor_key == namespace.cursor_key,
+                cursor.c.namespace_key != namespace.key,
+            )
+            .order_by(cursor.c.updated_at.desc(), cursor.c.id.desc())
+        )
+        standing = (row for row in self._connection.execute(query) if not row.trigger_params.get("query"))
+        return next((row.normalized_instant for row in standing), None)
+
+    def arrivals(self, namespace: Namespace, since: datetime) -> Arrivals:
+        """What came on the days after `since`."""
+        return read_arrivals(self._connection, namespace, since)
+
+    def coverage(self, namespace: Namespace, window: Window) -> Iterator[Coverage]:
+        """What of the window was read and when, in order of time."""
+        event = ing_cursor_event
+        query = (
+            sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range)
+            .where(
+                in_namespace(event, namespace),
+                event.c.event_type == EventType.COVERAGE.value,
+                event.c.window_to > window.start,
+                event.c.window_from < window.end,
+            )
+            .order_by(event.c.window_to)
+        )
+        for start, end, as_of, part in self._stream(query):
+            yield Coverage(Window(start, end), as_of, range_of(part))
+
+    def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
+        """What of the window is in a live task or an open re-slice request, in order of time."""
+        task, request = ing_task, ing_reslice_request
+        mine = (
+            task.c.namespace_key == namespace.key,
+            task.c.provenance_code == namespace.partition.provenance_code,
+            task.c.operation_code == namespace.partition.operation_code.value,
+        )
+        waiting = (
+            sa.select(request.c.remaining_from, request.c.remaining_to)
+            .join(task, task.c.id == request.c.task_id)
+            .where(
+                *mine,
+                request.c.status_code == ResliceStatus.OPEN.value,
+                request.c.remaining_to > window.start,
+                request.c.remaining_from < window.end,
+            )
+            .order_by(request.c.remaining_from)
+        )
+        asked = [Window(start, end) for start, end in self._connection.execute(waiting)]
+        tasks = (
+            sa.select(task.c.window_from, task.c.window_to)
+            .where(
+                *mine,
+                task.c.status_code.in_([status.value for status in LIVE_TASKS]),
+                task.c.window_to > window.start,
+                task.c.window_from < window.end,
+            )
+            .order_by(task.c.window_from)
+        )
+        yield from merge(asked, (Window(start, end) for start, end in self._stream(tasks)))
+
+    def estimates(self, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
+        """What the provider has lately said of windows within this one."""
+        return read_estimates(self._database, self._connection, spec, window)
+
+    def history(self, spec: SpecSnapshot) -> History | None:
+        """What the newest windows that were read held."""
+        return read_history(self._connection, spec)
+
+    def queued(self, partition: Partition | None, most: int) -> int:
+        """How many tasks wait, of a partition or in all; no more than `most` are counted."""
+        query = sa.select(sa.literal(1)).where(ing_task.c.status_code == TaskStatus.QUEUED.value)
+        if partition:
+            query = query.where(in_partition(ing_task, partition))
+        counted = sa.select(sa.func.count()).select_from(query.limit(most).subquery())
+        return int(self._connection.execute(counted).scalar_one())
+
+    def add_signals(self, partition: Partition, campaign: str, ids: Iterable[str]) -> None:
+        """Remember that these ids are to be refreshed; one that is remembered already stays as it is."""
+        table, remaining = ing_signal, iter(ids)
+        now = self._database.now(self._connection)
+        common = {
+            **partition_values(partition),
+            "campaign": campaign[:128],
+            "signal_code": "REQUESTED",
+            "state_code": SignalState.OPEN.value,
+            "created_at": now,
+            "updated_at": now,
+        }
+        while chunk := list(islice(remaining, CHUNK)):
+            known = self._connection.execute(
+                sa.select(table.c.provider_id).where(
+                    table.c.campaign == common["campaign"],
+                    table.c.provenance_code == partition.provenance_code,
+                    table.c.endpoint_name == partition.endpoint_name,
+                    table.c.provider_id.in_(chunk),
+                )
+            )
+            new = set(chunk) - set(known.scalars())
+            if new:
+                self._connection.execute(sa.insert(table), [{**common, "provider_id": one} for one in sorted(new)])
+
+    def open_signals(self, partition: Partition) -> Iterator[str]:
+        """The ids that wait to be refreshed, each once, in order."""
+        table, last = ing_signal, ""
+        while True:
+            query = (
+                sa.select(table.c.provider_id)
+                .distinct()
+                .where(
+                    table.c.provenance_code == partition.provenance_code,
+                    table.c.endpoint_name == partition.endpoint_name,
+                    table.c.state_code == SignalState.OPEN.value,
+                    table.c.provider_id > last,
+                )
+                .order_by(table.c.provider_id)
+                .limit(_PAGE)
+            )
+            page = list(self._connection.execute(query).scalars())
+            yield from page
+            if len(page) < _PAGE:
+                return
+            last = page[-1]
+
+    def insert_plan(self, head: PlanHead, anchor: Anchor | None, drafts: Iterable[SliceDraft]) -> int:
+        """Plan, slices, tasks and, for a first plan, the anchor; the plan's id."""
+        now = self._database.now(self._connection)
+        writer = PlanWriter(self._connection, now, head.namespace, head.instance_id)
+        plan_id = writer.head(head)
+        if anchor:
+            writer.anchor(anchor, plan_id)
+        writer.slices(plan_id, drafts)
+        return plan_id
+
+    def finish_plan(
+        self, plan_id: int, namespace: Namespace, status: PlanStatus, remarks: dict[str, Any], settled: datetime | None
+    ) -> None:
+        """What the plan came to, and what its namespace's events say is settled."""
+        done = {"status_code": status.value, "record_remarks": remarks}
+        self._connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(done))
+        if settled:
+            mine = in_namespace(ing_cursor, namespace)
+            self._connection.execute(sa.update(ing_cursor).where(mine).values(settled_instant=settled))
+
+    def note_lag(self, namespace: Namespace, seconds: int, now: datetime) -> None:
+        """The lag that was learned, and when."""
+        learned = {"lag_seconds": seconds, "lag_changed_at": now}
+        self._connection.execute(sa.update(ing_cursor).where(in_namespace(ing_cursor, namespace)).values(learned))
+
+    def lock_reslice(self, request_id: int) -> Reslice | None:
+        """The request, locked; none when it is no longer open."""
+        return reslices.read_open(self._connection, request_id, lock=self._lock)
+
+    def insert_children(self, reslice: Reslice, drafts: Iterable[SliceDraft]) -> int:
+        """Slices and tasks of the same plan; how many. The request is served."""
+        return reslices.serve(self._connection, reslice, drafts, self._database.now(self._connection))
+
+    def refuse_reslice(self, reslice: Reslice, reason: str) -> None:
+        """The request cannot be served; the plan says why."""
+        reslices.refuse(self._connection, reslice, reason, self._database.now(self._connection))

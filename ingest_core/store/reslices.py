@@ -1,0 +1,115 @@
+"""Re-slice requests: asked for by a task that ends PARTIAL, served by children of its plan."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import PlanStatus, ResliceStatus
+from ingest_core.model.id_range import range_of
+from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import Task, namespace_of
+from ingest_core.planning.ports import Reslice
+from ingest_core.planning.slicing import SliceDraft
+from ingest_core.store.dialect import locked
+from ingest_core.store.plan_writer import PlanWriter
+from ingest_core.store.settle import settle_plan
+from ingest_core.store.tables import ing_plan, ing_plan_slice, ing_reslice_request, ing_task
+
+
+def ask(connection: sa.Connection, task: Task, run_id: int, reason: ResliceReason, now: datetime) -> None:
+    """Ask for what is left of a task to be cut smaller, once per task."""
+    request = ing_reslice_request
+    key = hash_of("reslice", task.lineage.task_id, task.window.json())
+    if connection.execute(sa.select(request.c.id).where(request.c.idempotent_key == key)).first():
+        return
+    connection.execute(
+        sa.insert(request).values(
+            plan_id=task.lineage.plan_id,
+            slice_id=task.lineage.slice_id,
+            task_id=task.lineage.task_id,
+            run_id=run_id,
+            remaining_from=task.window.start,
+            remaining_to=task.window.end,
+            range=task.range.json() if task.range else None,
+            reason_code=reason.value,
+            status_code=ResliceStatus.OPEN.value,
+            idempotent_key=key,
+            created_at=now,
+        )
+    )
+
+
+def read_open(connection: sa.Connection, request_id: int, *, lock: bool) -> Reslice | None:
+    """The request with its slice and plan; none when it is no longer open."""
+    request, task, plan = ing_reslice_request, ing_task, ing_plan
+    mine = sa.select(request).where(request.c.id == request_id, request.c.status_code == ResliceStatus.OPEN.value)
+    row = connection.execute(locked(mine) if lock else mine).first()
+    if row is None:
+        return None
+    above = connection.execute(
+        sa.select(
+            task.c.window_from,
+            task.c.window_to,
+            task.c.params,
+            task.c.namespace_key,
+            plan.c.plan_key,
+            plan.c.schedule_instance_id,
+            plan.c.provenance_config_snapshot,
+            plan.c.slice_strategy_code,
+            plan.c.slice_params,
+        )
+        .join(plan, plan.c.id == task.c.plan_id)
+        .where(task.c.id == row.task_id)
+    ).one()
+    spec = SpecSnapshot.from_json(above.provenance_config_snapshot)
+    return Reslice(
+        request_id=row.id,
+        key=row.idempotent_key,
+        plan_id=row.plan_id,
+        instance_id=above.schedule_instance_id,
+        plan_key=above.plan_key,
+        namespace=namespace_of(spec, above.namespace_key),
+        spec=spec,
+        strategy=above.slice_strategy_code,
+        parent=Window(above.window_from, above.window_to),
+        parent_range=range_of(above.params.get("range")),
+        window=Window(row.remaining_from, row.remaining_to),
+        range=range_of(row.range),
+        lag_seconds=above.slice_params.get("safetyLagSec", spec.time.lag_seconds),
+    )
+
+
+def serve(connection: sa.Connection, reslice: Reslice, drafts: Iterable[SliceDraft], now: datetime) -> int:
+    """Write the children, numbered on from the plan's last slice; the plan goes on."""
+    going_on = {"status_code": PlanStatus.READY.value, "updated_at": now}
+    connection.execute(sa.update(ing_plan).where(ing_plan.c.id == reslice.plan_id).values(going_on))
+    last = connection.execute(
+        sa.select(sa.func.max(ing_plan_slice.c.slice_no)).where(ing_plan_slice.c.plan_id == reslice.plan_id)
+    ).scalar_one()
+    writer = PlanWriter(connection, now, reslice.namespace, reslice.instance_id)
+    children = writer.slices(reslice.plan_id, drafts, after=last)
+    _end(connection, reslice, ResliceStatus.SERVED, {"children": {"from": last + 1, "to": last + children}}, now)
+    return children
+
+
+def refuse(connection: sa.Connection, reslice: Reslice, reason: str, now: datetime) -> None:
+    """The slice stays PARTIAL, and its plan with it."""
+    _end(connection, reslice, ResliceStatus.REFUSED, {"reslice_refused": reason}, now)
+    settle_plan(connection, reslice.plan_id, now)
+
+
+def _end(
+    connection: sa.Connection, reslice: Reslice, status: ResliceStatus, remarks: dict[str, Any], now: datetime
+) -> None:
+    request = ing_reslice_request
+    mine = sa.update(request).where(request.c.id == reslice.request_id)
+    connection.execute(mine.values(status_code=status.value))
+    slices = sa.select(request.c.slice_id).where(request.c.id == reslice.request_id).scalar_subquery()
+    connection.execute(
+        sa.update(ing_plan_slice).where(ing_plan_slice.c.id == slices).values(record_remarks=remarks, updated_at=now)
+    )

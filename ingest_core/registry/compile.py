@@ -118,7 +118,8 @@ class _Compiler:
         """Whether an UPDATE follows time: it was asked to, or the endpoint cannot be asked by id."""
         searches = self._definition.get("endpoint_role_code") == EndpointRole.SEARCH
         by_id = self._definition.get("detail_endpoint_name")
-        return searches and (self._request.timed or not by_id)
+        has_time = self._merged("window", self._request.endpoint)["offset_field_name"] is not None
+        return searches and has_time and (self._request.timed or not by_id)
 
     def run(self) -> Compiled:
         found, blocks, definition = self._found, self._blocks, self._definition

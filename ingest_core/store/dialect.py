@@ -171,6 +171,24 @@ def _changes(table: sa.Table, given: Any, take: Sequence[str], add: Sequence[str
     return {name: given[name] for name in take} | {name: table.c[name] + given[name] for name in add}
 
 
+def insert_many(
+    connection: sa.Connection, table: sa.Table, rows: list[dict[str, Any]], key: str, within: sa.ColumnElement[bool]
+) -> dict[str, int]:
+    """INSERT all rows; the id of each by its key, which is unique `within`.
+
+    MySQL cannot say the ids it gave. The others would read all of a plan to find a few: they know nothing yet of rows
+    that this transaction has written.
+    """
+    insert = sa.insert(table)
+    if connection.dialect.insert_executemany_returning:
+        found = connection.execute(insert.returning(table.c[key], table.c.id), rows)
+    else:
+        connection.execute(insert, rows)
+        wanted = table.c[key].in_([row[key] for row in rows])
+        found = connection.execute(sa.select(table.c[key], table.c.id).where(within, wanted))
+    return {str(value): int(row_id) for value, row_id in found}
+
+
 @contextmanager
 def one_at_a_time(connection: sa.Connection) -> Iterator[None]:
     """Let nobody else upgrade until the block has committed; SQLite's writers are alone anyway."""

@@ -52,7 +52,7 @@ class SqlPlanTransaction:
         return locked(query) if self._lock else query
 
     def _stream(self, query: sa.Select[Any]) -> Iterator[sa.Row[Any]]:
-        yield from self._connection.execution_options(yield_per=_PAGE).execute(query)
+        yield from self._connection.execute(query.execution_options(yield_per=_PAGE))
 
     def control(self, partition: Partition) -> Control:
         """The partition's control, locked until the transaction ends: plans of a partition come one by one."""

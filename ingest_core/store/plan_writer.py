@@ -14,6 +14,7 @@ from ingest_core.planning.ports import Anchor, PlanHead
 from ingest_core.planning.slicing import SliceDraft
 from ingest_core.store.columns import inserted_id, namespace_values, partition_values
 from ingest_core.store.cursor_store import append_event
+from ingest_core.store.dialect import insert_many
 from ingest_core.store.tables import (
     ing_cursor,
     ing_plan,
@@ -95,8 +96,7 @@ class PlanWriter:
         """Slices and tasks, chunk by chunk; how many. They are numbered on from `after`."""
         count, remaining = 0, iter(drafts)
         while chunk := list(islice(remaining, CHUNK)):
-            self._slices(plan_id, after + count, chunk)
-            self._tasks(plan_id, chunk)
+            self._tasks(plan_id, chunk, self._slices(plan_id, after + count, chunk))
             self._signals(chunk)
             count += len(chunk)
         return count
@@ -105,34 +105,27 @@ class PlanWriter:
         stamps = {"created_at": self._now, "updated_at": self._now}
         return {**partition_values(self._namespace.partition), **stamps}
 
-    def _slices(self, plan_id: int, after: int, drafts: list[SliceDraft]) -> None:
+    def _slices(self, plan_id: int, after: int, drafts: list[SliceDraft]) -> dict[str, int]:
+        """The slices' ids by their signatures."""
         common = self._common()
-        self._connection.execute(
-            sa.insert(ing_plan_slice),
-            [
-                {
-                    "plan_id": plan_id,
-                    "slice_no": number,
-                    "slice_signature_hash": draft.signature_hash,
-                    "slice_spec": draft.spec,
-                    "expr_hash": draft.expr_hash,
-                    "expr_snapshot": draft.expression,
-                    "status_code": SliceStatus.READY.value,
-                    **common,
-                }
-                for number, draft in enumerate(drafts, start=after + 1)
-            ],
-        )
+        rows = [
+            {
+                "plan_id": plan_id,
+                "slice_no": number,
+                "slice_signature_hash": draft.signature_hash,
+                "slice_spec": draft.spec,
+                "expr_hash": draft.expr_hash,
+                "expr_snapshot": draft.expression,
+                "status_code": SliceStatus.READY.value,
+                **common,
+            }
+            for number, draft in enumerate(drafts, start=after + 1)
+        ]
+        mine = ing_plan_slice.c.plan_id == plan_id
+        return insert_many(self._connection, ing_plan_slice, rows, "slice_signature_hash", mine)
 
-    def _tasks(self, plan_id: int, drafts: list[SliceDraft]) -> None:
-        table, common = ing_plan_slice, self._common()
-        rows = self._connection.execute(
-            sa.select(table.c.slice_signature_hash, table.c.id).where(
-                table.c.plan_id == plan_id,
-                table.c.slice_signature_hash.in_([draft.signature_hash for draft in drafts]),
-            )
-        )
-        ids = {row.slice_signature_hash: row.id for row in rows}
+    def _tasks(self, plan_id: int, drafts: list[SliceDraft], ids: dict[str, int]) -> None:
+        common = self._common()
         self._connection.execute(
             sa.insert(ing_task),
             [

@@ -1,4 +1,4 @@
-"""`make bench`: mapping and harvesting against hand-written floors, and compiling."""
+"""`make bench`: mapping and harvesting against hand-written floors, compiling, and planning."""
 
 import argparse
 import os
@@ -23,6 +23,7 @@ from ingest_core.store.database import Database
 from tests.bench.compiling import measure_compiling
 from tests.bench.floor import harvest_floor
 from tests.bench.mapping import compare_mapping
+from tests.bench.planning import compare_planning
 from tests.support.servers import Missing, find_server, stop_server, temporary_database
 
 UNTIL = datetime(2026, 1, 11, tzinfo=UTC)
@@ -98,6 +99,8 @@ def main() -> None:
     works = parser.parse_args().works
     compare_mapping()
     measure_compiling()
+    with TemporaryDirectory() as folder, databases(Path(folder)) as urls:
+        compare_planning(urls)
     print(f"{works} works, {PAGE} a page, {os.cpu_count()} cores")
     print(f"{'database':<12}{'floor rec/s':>12}{'patra rec/s':>12}{'patra/floor':>12}")
     with TemporaryDirectory() as folder, sandbox(works) as upstream, databases(Path(folder)) as urls:

@@ -1,19 +1,34 @@
 """Laws of instants, canonical texts and checkpoints: what is written is read back."""
 
 import json
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest_core.model.canonical import canonical_json, hash_of
-from ingest_core.model.instant import ceil_to, floor_to, format_instant, from_micros, parse_instant, to_micros
+from ingest_core.model.instant import (
+    CALENDAR_LENGTH,
+    EPOCH,
+    MICROSECOND,
+    Grid,
+    ceil_to,
+    floor_to,
+    floor_to_calendar,
+    format_instant,
+    from_micros,
+    parse_instant,
+    to_micros,
+)
+from ingest_core.model.slice_codes import CalendarUnit
 from ingest_core.model.work import Checkpoint
 from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
-from tests.support.strategies import checkpoints, instants, json_values
+from tests.support.strategies import checkpoints, instants, json_values, zoned_instants
 
 STEPS = st.integers(1, 10**12).map(lambda micros: timedelta(microseconds=micros))
+CLOCK_STEPS = st.sampled_from([1, 2, 3, 4, 6, 8, 12, 24, 48, 168]).map(lambda hours: timedelta(hours=hours))
 
 
 @given(instants())
@@ -43,6 +58,54 @@ def test_floor_and_ceiling_enclose_an_instant_within_one_step(instant: datetime,
     assert ceiling - floor in (timedelta(0), step)
     assert (to_micros(floor) % (step // timedelta(microseconds=1))) == 0
     assert floor_to(floor, step) == floor == ceil_to(floor, step)
+
+
+@given(zoned_instants(), CLOCK_STEPS)
+def test_the_steps_of_a_providers_clock_enclose_an_instant_whatever_is_done_to_the_clock(
+    told: tuple[str, datetime], step: timedelta
+) -> None:
+    zone, instant = told
+    grid = Grid(step, zone)
+    floor, after = grid.floor(instant), grid.after(instant)
+
+    assert floor <= instant < after
+    assert grid.floor(floor) == floor == grid.ceil(floor) == grid.floor(after - MICROSECOND)
+    assert grid.floor(after) == after == grid.ceil(after) == grid.after(floor)
+    assert grid.ceil(instant) == (instant if instant == floor else after)
+
+
+@given(zoned_instants(), CLOCK_STEPS)
+def test_by_the_providers_clock_a_step_begins_at_a_multiple_of_it_unless_the_clock_skips_it(
+    told: tuple[str, datetime], step: timedelta
+) -> None:
+    zone, instant = told
+    shown = Grid(step, zone).floor(instant).astimezone(ZoneInfo(zone))
+    past = (shown.replace(tzinfo=UTC) - EPOCH) % step
+    skipped = shown.utcoffset() != (shown - past).utcoffset()
+
+    assert past == timedelta(0) or skipped
+
+
+@given(instants(), STEPS)
+def test_a_clock_of_utc_is_the_plain_floor_and_ceiling(instant: datetime, step: timedelta) -> None:
+    assert (Grid(step).floor(instant), Grid(step).ceil(instant)) == (floor_to(instant, step), ceil_to(instant, step))
+    assert Grid(step).after(instant) == floor_to(instant, step) + step
+
+
+@given(instants(), st.sampled_from(CalendarUnit))
+def test_a_calendar_unit_encloses_an_instant_and_its_start_is_its_own(instant: datetime, unit: CalendarUnit) -> None:
+    floor = floor_to_calendar(instant, unit)
+    longest = timedelta(days=31) if unit == CalendarUnit.MONTH else CALENDAR_LENGTH[unit]
+
+    assert timedelta(0) <= instant - floor < longest
+    assert floor_to_calendar(floor, unit) == floor
+    assert unit != CalendarUnit.WEEK or floor.weekday() == 0
+    assert unit != CalendarUnit.MONTH or (floor.day, floor.month, floor.year) == (1, instant.month, instant.year)
+
+
+@given(instants(), instants(), st.sampled_from(CalendarUnit))
+def test_a_later_instant_is_in_no_earlier_calendar_unit(one: datetime, other: datetime, unit: CalendarUnit) -> None:
+    assert floor_to_calendar(min(one, other), unit) <= floor_to_calendar(max(one, other), unit)
 
 
 def _shuffled(value: Any) -> Any:

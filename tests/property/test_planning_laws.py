@@ -5,19 +5,28 @@ from datetime import datetime, timedelta
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ingest_core.model.codes import TimeUnit
-from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to, format_instant, to_micros
+from ingest_core.model.codes import TimeUnit, WindowMode
+from ingest_core.model.instant import (
+    MILLISECOND,
+    UNIT_LENGTH,
+    Grid,
+    floor_to,
+    floor_to_calendar,
+    format_instant,
+    to_micros,
+)
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, merge_windows
-from ingest_core.model.work import CursorState, harvest_namespace
+from ingest_core.model.work import CursorState
 from ingest_core.planning.needs import Ground, needs_reading
 from ingest_core.planning.request import PlanRequest
-from ingest_core.planning.slicing import draft_slice, slice_time
+from ingest_core.planning.strategies.time_slices import slice_time
 from ingest_core.planning.window import resolve_harvest
-from tests.support.specs import crossref_spec
+from tests.support.specs import crossref_spec, drafted
 from tests.support.strategies import (
     HORIZON,
     MINUTE,
+    ZONES,
     cursors,
     grounds,
     minute,
@@ -68,10 +77,12 @@ class TestTheWindowOfAHarvest:
     ) -> None:
         request = data.draw(requests_for(cursor))
         decision = resolve_harvest(request, cursor, config, now)
-        align = UNIT_LENGTH[config.align_to] if config.align_to else timedelta(milliseconds=1)
+        lowest = request.user_from
+        if lowest and config.align_to and config.mode == WindowMode.CALENDAR:
+            lowest = floor_to_calendar(lowest, config.align_to)
 
         assert request.user_to is None or decision.end <= request.user_to
-        assert request.user_from is None or decision.start > request.user_from - max(align, timedelta(milliseconds=1))
+        assert lowest is None or decision.start >= floor_to(lowest, MILLISECOND)
 
     @given(cursors(), window_specs(), recent_instants())
     def test_without_bounds_it_leaves_no_hole_above_the_watermark(
@@ -156,10 +167,10 @@ class TestWhatNeedsReading:
 class TestSlices:
     """They tile the needs exactly, and are cut where everybody cuts."""
 
-    @given(st.data(), units(), real_windows())
-    def test_they_tile_any_window(self, data: st.DataObject, unit: TimeUnit, window: Window) -> None:
+    @given(st.data(), units(), real_windows(), st.sampled_from(ZONES))
+    def test_they_tile_any_window(self, data: st.DataObject, unit: TimeUnit, window: Window, zone: str) -> None:
         step = data.draw(steps(unit))
-        slices = list(slice_time([window], step))
+        slices = list(slice_time([window], step, zone))
 
         assert slices[0].start == window.start
         assert slices[-1].end == window.end
@@ -175,6 +186,16 @@ class TestSlices:
         assert all(floor_to(one.end, step) == one.end for one in slices[:-1])
         assert all(one.length <= step for one in slices)
 
+    @given(st.data(), units(), real_windows(), st.sampled_from(ZONES))
+    def test_they_are_cut_where_steps_begin_by_the_providers_clock_and_nowhere_else(
+        self, data: st.DataObject, unit: TimeUnit, window: Window, zone: str
+    ) -> None:
+        step = data.draw(steps(unit))
+        slices, grid = list(slice_time([window], step, zone)), Grid(step, zone)
+
+        assert all(grid.floor(one.end) == one.end for one in slices[:-1])
+        assert all(grid.after(one.start) >= one.end for one in slices)
+
     @given(window_lists(), st.integers(1, 20))
     def test_they_hold_exactly_the_needs(self, windows: list[Window], minutes: int) -> None:
         needs = merge_windows(windows)
@@ -189,8 +210,7 @@ class TestSlices:
     ) -> None:
         assume(all(text.isprintable() for text in (first, second)))
         spec = crossref_spec()
-        namespace = harvest_namespace(spec)
-        a, b = draft_slice(one, spec, namespace, first), draft_slice(other, spec, namespace, second)
+        a, b = drafted(one, spec, first), drafted(other, spec, second)
 
         assert (a.signature_hash == b.signature_hash) == (one == other)
         assert (a.idempotent_key == b.idempotent_key) == ((one, first) == (other, second))

@@ -6,6 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest_core.model.instant import Grid
 from ingest_core.model.window import Window, merge_windows, subtract_windows, widen_to
 from tests.support.strategies import HORIZON, minute_window, minute_windows, minutes_of, window_lists
 
@@ -52,7 +53,7 @@ def test_what_is_left_and_what_was_taken_make_up_the_whole(whole: Window, taken:
 def test_widening_covers_the_window_and_stays_within_the_limit(window: Window, minutes: int) -> None:
     limit = minute_window(5, HORIZON - 5)
     step = timedelta(minutes=minutes)
-    wide = widen_to(window, step, limit)
+    wide = widen_to(window, Grid(step), limit)
 
     assert minutes_of(window) <= minutes_of(wide) <= minutes_of(limit)
     assert window.start - wide.start < step

@@ -10,9 +10,13 @@ from ingest_core.execution.decode import DecodedPage
 from ingest_core.model.codes import Operation
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.numbers import holds_long_number
+from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorState
+from ingest_core.model.work import Coverage, CursorState, harvest_namespace
+from ingest_core.planning.estimate import Estimate
+from ingest_core.planning.slicing import Drafter, SliceDraft
+from ingest_core.planning.strategies.strategy import Piece
 from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
@@ -92,6 +96,15 @@ def pubmed_spec(**changes: Any) -> SpecSnapshot:
     assert spec.detail is not None
     detail = {**spec.detail.model_dump(mode="json"), **changes.pop("detail", {})}
     return changed_spec(spec, detail=detail, **changes)
+
+
+def drafted(
+    window: Window, spec: SpecSnapshot | None = None, trigger: str = "CLI:one", records: int = 0, **more: Any
+) -> SliceDraft:
+    """The slice of a window of a harvest, of the shipped Crossref if no other is given."""
+    of = spec or crossref_spec()
+    drafter = Drafter(of, harvest_namespace(of), trigger, of.slicing.strategy, of.time.lag_seconds)
+    return drafter.draft(Piece(window, Estimate(records, EstimateMethod.CONSTANT), **more))
 
 
 def page_of(

@@ -6,8 +6,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ingest_core.model.codes import TimeUnit, WindowMode
-from ingest_core.model.instant import UNIT_LENGTH, floor_to_unit, format_instant
+from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to, format_instant
 from ingest_core.model.record import Record
+from ingest_core.model.slice_codes import CalendarUnit
 from ingest_core.model.spec import RateSpec, WindowSpec
 from ingest_core.model.window import Window
 from ingest_core.model.work import Checkpoint, Coverage, CursorState
@@ -19,6 +20,21 @@ ORIGIN = at("2026-03-10")
 MINUTE = timedelta(minutes=1)
 HORIZON = 60
 """Small models count minutes from the origin up to here."""
+
+ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]
+"""Where providers' days begin; New York puts its clock forward two days before the origin."""
+
+CLOCK_CHANGES = [
+    ("Europe/Berlin", "2026-03-29T01:00Z"),
+    ("Europe/Berlin", "2026-10-25T01:00Z"),
+    ("America/New_York", "2026-03-08T07:00Z"),
+    ("America/New_York", "2026-11-01T06:00Z"),
+    ("America/Sao_Paulo", "2018-11-04T03:00Z"),
+    ("Australia/Lord_Howe", "2026-10-03T15:30Z"),
+    ("Asia/Kathmandu", "1985-12-31T18:30Z"),
+    ("Pacific/Apia", "2011-12-30T10:00Z"),
+]
+"""When clocks were or will be changed: by an hour, by half or a quarter of one, at midnight, by a day."""
 
 
 def minute(number: int) -> datetime:
@@ -66,7 +82,7 @@ def recent_instants() -> st.SearchStrategy[datetime]:
 
 def whole_milliseconds() -> st.SearchStrategy[datetime]:
     """A recent instant as window ends, anchors and watermarks are: whole milliseconds."""
-    return recent_instants().map(lambda instant: floor_to_unit(instant, TimeUnit.MILLISECOND))
+    return recent_instants().map(lambda instant: floor_to(instant, MILLISECOND))
 
 
 @st.composite
@@ -74,6 +90,14 @@ def real_windows(draw: st.DrawFn) -> Window:
     """A window of up to some days with ends on any millisecond."""
     one, other = draw(st.lists(whole_milliseconds(), min_size=2, max_size=2, unique=True))
     return Window(min(one, other), max(one, other))
+
+
+@st.composite
+def zoned_instants(draw: st.DrawFn) -> tuple[str, datetime]:
+    """A zone, and an instant within some days of a change of its clocks."""
+    zone, changed_at = draw(st.sampled_from(CLOCK_CHANGES))
+    micros = st.integers(-3 * 86_400_000_000, 3 * 86_400_000_000) | st.integers(-180, 180).map(lambda n: n * 60_000_000)
+    return zone, at(changed_at) + timedelta(microseconds=draw(micros))
 
 
 def units() -> st.SearchStrategy[TimeUnit]:
@@ -84,12 +108,13 @@ def units() -> st.SearchStrategy[TimeUnit]:
 @st.composite
 def window_specs(draw: st.DrawFn, unit: TimeUnit | None = None) -> WindowSpec:
     """Any settings of a window."""
-    align_to = draw(st.sampled_from([None, *TimeUnit]))
+    align_to = draw(st.sampled_from([None, *CalendarUnit]))
     return crossref_spec(
         window={
             "mode": WindowMode.SLIDING if align_to is None else draw(st.sampled_from(WindowMode)),
             "align_to": align_to,
             "unit": unit or draw(units()),
+            "time_zone": draw(st.sampled_from(ZONES)),
             "lag_seconds": draw(st.integers(0, 86_400)),
             "lookback_seconds": draw(st.integers(0, 2 * 86_400)),
             "recheck_seconds": draw(st.integers(0, 86_400)),

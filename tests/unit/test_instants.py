@@ -8,15 +8,19 @@ import pytest
 from ingest_core.model.codes import TimeUnit
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import (
+    CALENDAR_LENGTH,
+    Grid,
     as_utc,
     ceil_to,
     floor_to,
-    floor_to_unit,
+    floor_to_calendar,
     format_instant,
     from_micros,
     parse_instant,
     to_micros,
+    unit_grid,
 )
+from ingest_core.model.slice_codes import CalendarUnit
 from ingest_core.registry.dates import parse_source_time
 from tests.support.specs import at
 
@@ -93,8 +97,106 @@ def test_microseconds_since_1970_are_exact_both_ways(text: str, micros: int) -> 
     ],
 )
 def test_a_unit_starts_at_or_before_the_instant_it_holds(unit: TimeUnit, floor: str) -> None:
-    assert floor_to_unit(at("12:34:56.789012"), unit) == at(floor)
-    assert floor_to_unit(at(floor), unit) == at(floor)
+    assert unit_grid(unit).floor(at("12:34:56.789012")) == at(floor)
+    assert unit_grid(unit).floor(at(floor)) == at(floor)
+
+
+@pytest.mark.parametrize(
+    ("unit", "instant", "floor"),
+    [
+        (CalendarUnit.MILLISECOND, "12:34:56.789012", "12:34:56.789"),
+        (CalendarUnit.SECOND, "12:34:56.789012", "12:34:56"),
+        (CalendarUnit.MINUTE, "12:34:56.789012", "12:34"),
+        (CalendarUnit.HOUR, "12:34:56.789012", "12:00"),
+        (CalendarUnit.DAY, "12:34:56.789012", "00:00"),
+        (CalendarUnit.WEEK, "2026-03-10T12:34:56.789012Z", "2026-03-09"),
+        (CalendarUnit.WEEK, "2026-03-09", "2026-03-09"),
+        (CalendarUnit.WEEK, "2026-03-15T23:59:59.999999Z", "2026-03-09"),
+        (CalendarUnit.WEEK, "2026-01-01T06:00:00Z", "2025-12-29"),
+        (CalendarUnit.WEEK, "1969-12-31T23:00:00Z", "1969-12-29"),
+        (CalendarUnit.MONTH, "2026-03-10T12:34:56.789012Z", "2026-03-01"),
+        (CalendarUnit.MONTH, "2026-03-01", "2026-03-01"),
+        (CalendarUnit.MONTH, "2024-02-29T23:59:59.999999Z", "2024-02-01"),
+        (CalendarUnit.MONTH, "2026-12-31T12:00:00Z", "2026-12-01"),
+    ],
+)
+def test_a_calendar_unit_starts_at_or_before_the_instant_it_holds_in_utc(
+    unit: CalendarUnit, instant: str, floor: str
+) -> None:
+    assert floor_to_calendar(at(instant), unit) == at(floor)
+
+
+def test_a_calendar_unit_is_never_shorter_than_its_length() -> None:
+    shortest = {CalendarUnit.WEEK: timedelta(days=7), CalendarUnit.MONTH: timedelta(days=28)}
+
+    assert {unit: CALENDAR_LENGTH[unit] for unit in shortest} == shortest
+    assert set(CALENDAR_LENGTH) == set(CalendarUnit)
+
+
+BERLIN, NEW_YORK, KOLKATA, APIA = "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Pacific/Apia"
+
+
+@pytest.mark.parametrize(
+    ("zone", "unit", "instant", "floor", "after"),
+    [
+        (BERLIN, TimeUnit.DAY, "2026-03-10T12:00Z", "2026-03-09T23:00Z", "2026-03-10T23:00Z"),
+        (BERLIN, TimeUnit.DAY, "2026-03-09T23:00Z", "2026-03-09T23:00Z", "2026-03-10T23:00Z"),
+        (BERLIN, TimeUnit.DAY, "2026-03-29T12:00Z", "2026-03-28T23:00Z", "2026-03-29T22:00Z"),
+        (BERLIN, TimeUnit.DAY, "2026-10-25T12:00Z", "2026-10-24T22:00Z", "2026-10-25T23:00Z"),
+        (NEW_YORK, TimeUnit.DAY, "2026-03-08T12:00Z", "2026-03-08T05:00Z", "2026-03-09T04:00Z"),
+        (KOLKATA, TimeUnit.HOUR, "2026-03-10T12:34Z", "2026-03-10T12:30Z", "2026-03-10T13:30Z"),
+        (BERLIN, TimeUnit.HOUR, "2026-03-29T00:30Z", "2026-03-29T00:00Z", "2026-03-29T01:00Z"),
+        (BERLIN, TimeUnit.HOUR, "2026-10-25T00:30Z", "2026-10-25T00:00Z", "2026-10-25T02:00Z"),
+        (BERLIN, TimeUnit.HOUR, "2026-10-25T01:30Z", "2026-10-25T00:00Z", "2026-10-25T02:00Z"),
+        ("America/Sao_Paulo", TimeUnit.DAY, "2018-11-04T12:00Z", "2018-11-04T03:00Z", "2018-11-05T02:00Z"),
+        (APIA, TimeUnit.DAY, "2011-12-30T09:00Z", "2011-12-29T10:00Z", "2011-12-30T10:00Z"),
+        (APIA, TimeUnit.DAY, "2011-12-30T11:00Z", "2011-12-30T10:00Z", "2011-12-31T10:00Z"),
+    ],
+    ids=[
+        "midnight is in the zone",
+        "midnight itself",
+        "a day of 23 hours",
+        "a day of 25 hours",
+        "another continent",
+        "half an hour off",
+        "the hour before the clock is put forward",
+        "an hour that comes by twice is one",
+        "and its second half is in it",
+        "a day without a midnight",
+        "the day before one that was left out",
+        "the day after one that was left out",
+    ],
+)
+def test_a_providers_unit_begins_by_its_own_clock(
+    zone: str, unit: TimeUnit, instant: str, floor: str, after: str
+) -> None:
+    grid = unit_grid(unit, zone)
+
+    assert (grid.floor(at(instant)), grid.after(at(instant))) == (at(floor), at(after))
+    assert grid.ceil(at(floor)) == at(floor)
+    assert grid.ceil(at(floor) + timedelta(microseconds=1)) == at(after)
+
+
+def test_steps_of_several_units_begin_by_the_clock_too() -> None:
+    grid = Grid(timedelta(hours=6), BERLIN)
+
+    assert grid.floor(at("2026-03-10T12:00Z")) == at("2026-03-10T11:00Z")
+    assert grid.after(at("2026-03-28T23:00Z")) == at("2026-03-29T04:00Z")
+    assert grid.after(at("2026-10-24T22:00Z")) == at("2026-10-25T05:00Z")
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: where the clock is put back, minutes of the second hour are an hour early")
+def test_a_minute_of_the_hour_that_comes_by_twice_does_not_begin_before_the_minutes_before_it() -> None:
+    grid = unit_grid(TimeUnit.MINUTE, BERLIN)
+
+    assert grid.floor(at("2026-10-25T01:10:30Z")) >= grid.floor(at("2026-10-25T00:20:30Z"))
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: where the clock is put forward, steps of 45 minutes skip a beginning")
+def test_what_comes_after_is_where_the_next_step_begins() -> None:
+    grid = Grid(timedelta(minutes=45), BERLIN)
+
+    assert grid.after(at("2026-03-29T00:50Z")) == grid.floor(at("2026-03-29T01:05Z"))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from ingest_core.execution.routing import Router
 from ingest_core.model.codes import ExprOp, Operation
 from ingest_core.model.spec import RuleSpec, SpecSnapshot
 from ingest_core.model.work import harvest_namespace
-from ingest_core.planning.slicing import draft_slice
 from ingest_core.registry.compile import compile_spec
 from tests.support.level_one import GOLDEN, OLD_ROWS, old_snapshot, window_of
-from tests.support.specs import NOW, at, crossref_spec, page_of
+from tests.support.specs import NOW, at, crossref_spec, drafted, page_of
 
 
 @pytest.mark.parametrize("asked", GOLDEN["requests"], ids=lambda asked: asked["token"])
@@ -90,7 +89,7 @@ def test_the_watermark_goes_on_under_todays_source() -> None:
 
 def test_a_slice_of_today_has_the_keys_it_had() -> None:
     old, spec = GOLDEN["slice"], crossref_spec()
-    drawn = draft_slice(window_of(old["window"]), spec, harvest_namespace(spec), old["trigger"])
+    drawn = drafted(window_of(old["window"]), spec, old["trigger"])
 
     assert (drawn.expression, drawn.expr_hash) == (old["expression"], old["expr_hash"])
     assert (drawn.signature_hash, drawn.idempotent_key) == (old["signature_hash"], old["idempotent_key"])

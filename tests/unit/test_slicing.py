@@ -9,8 +9,9 @@ from ingest_core.model.codes import NamespaceScope
 from ingest_core.model.expression import Const, Term, localize, window_range
 from ingest_core.model.window import Window
 from ingest_core.model.work import harvest_namespace
-from ingest_core.planning.slicing import SliceDraft, draft_slice, slice_time
-from tests.support.specs import crossref_spec, span
+from ingest_core.planning.slicing import SliceDraft
+from ingest_core.planning.strategies.time_slices import slice_time
+from tests.support.specs import crossref_spec, drafted, span
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,7 @@ WINDOW = span("00:00", "06:00")
 
 def draft(of: Window = WINDOW, trigger: str = "CLI:one", **changes: Any) -> SliceDraft:
     """The slice of a window under the shipped Crossref, with other settings."""
-    spec = crossref_spec(**changes)
-    return draft_slice(of, spec, harvest_namespace(spec), trigger)
+    return drafted(of, crossref_spec(**changes), trigger)
 
 
 def test_a_slice_carries_its_window_expression_and_hints() -> None:

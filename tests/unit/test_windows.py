@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from ingest_core.model.instant import Grid
 from ingest_core.model.window import Window, merge_windows, subtract_windows, widen_to, window_or_none
 from tests.support.specs import at, span
 
@@ -72,4 +73,13 @@ def test_what_is_left_is_in_none_of_the_taken(taken: list[tuple[str, str]], left
 def test_widening_goes_outward_to_the_step_but_not_past_the_limit(
     window: tuple[str, str], wide: tuple[str, str]
 ) -> None:
-    assert widen_to(span(*window), timedelta(hours=1), span("00:05", "11:55")) == span(*wide)
+    assert widen_to(span(*window), Grid(timedelta(hours=1)), span("00:05", "11:55")) == span(*wide)
+
+
+def test_widening_goes_to_the_beginnings_of_the_providers_own_units() -> None:
+    days, march = Grid(timedelta(days=1), "Europe/Berlin"), span("2026-03-01", "2026-04-01")
+
+    # the clock is put forward on the 29th: it begins at 23:00 UTC, and ends at 22:00
+    assert widen_to(span("2026-03-29T10:00Z", "2026-03-29T11:00Z"), days, march) == span(
+        "2026-03-28T23:00Z", "2026-03-29T22:00Z"
+    )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table, shown_instant
+from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
 from flows.cli.source import read_assignments
 from flows.wiring import open_app
 from ingest_core.model.codes import Operation, SchedulerCode
@@ -219,12 +219,14 @@ def explain_window(
 
 
 def _show_explanation(report: dict[str, Any]) -> None:
-    given = [step for step in report["steps"] if not step["of"]]
-    done = [step for step in report["steps"] if step["of"]]
-    print_table("given", ("name", "value", "what it is"), ((one["step"], _value(one), one["why"]) for one in given))
-    rows = ((one["step"], formula(one), _value(one), one["why"]) for one in done)
-    print_table("arithmetic", ("name", "is", "which is", "because"), rows)
     window = report["window"]
+    console.print(f"{report['source']}.{report['endpoint']} {report['operation']}", markup=False)
+    if report["campaign"]:
+        console.print(f"campaign {report['campaign']}", markup=False)
+    for step in report["steps"]:
+        how = formula(step)
+        sum_ = f"{step['step']} = {how + ' = ' if how else ''}{_value(step)}"
+        console.print(f"  {sum_:<72} {step['why']}", markup=False)
     if report["empty"]:
         console.print(f"no window: {report['reason']}", markup=False)
     else:

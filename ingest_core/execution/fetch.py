@@ -52,6 +52,7 @@ class FetchedPage:
     response: Response
     waited: timedelta
     details: list[dict[str, object]] = field(default_factory=list)
+    answered: float = field(default_factory=time.monotonic)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.details import fetch_whole
 from ingest_core.execution.evidence import request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.lateness import seconds_behind
 from ingest_core.execution.outcomes import (
     Ending,
     RunSummary,
@@ -192,6 +193,9 @@ class TaskRunner:
     def _receive(self, walk: Walk, asked: Asked, fetched: FetchedPage) -> tuple[PageOutcome, Step, int | None]:
         """Route the page's records and see what comes next."""
         task, batch = walk.task, asked.batch
+        if batch.batch_no == 1:
+            since_asked = fetched.response.elapsed_seconds + time.monotonic() - fetched.answered
+            walk.provider_late_seconds = seconds_behind(fetched.response.headers, self._clock.now(), since_asked)
         owns = None if task.spec.time.supports_updated_since else task.window
         routed = walk.router.route(fetched.page, batch.asked_at, owns)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes

@@ -71,7 +71,7 @@ def resolve_harvest(
     _upper(sums, request)
     if cursor:
         sums.set("lower", "MINUS", "watermark", "lookback", why="late arrivals are looked for")
-        _latest(sums, "from", "lower", "user.from", why="not below what was asked for")
+        sums.set("from", "MAX", "lower", "user.from", why="not below what was asked for")
     else:
         _first(sums, config, ("user.from", "predecessor", "baseline"))
     _align(sums, config)
@@ -96,13 +96,13 @@ def resolve_backfill(
     sums.given("forward", forward, "the harvest's watermark")
     sums.given("campaign.from", cursor.bound_from if cursor else None, "the lower bound the campaign was begun with")
     sums.given("campaign.to", cursor.bound_to if cursor else None, "the upper bound the campaign was begun with")
-    _earliest(sums, "to", "user.to", "campaign.to", "forward", "now_safe", why="never beyond any of them")
+    sums.set("to", "MIN", "user.to", "campaign.to", "forward", "now_safe", why="never beyond any of them")
     if request.newest_first:
         _first(sums, config, ("user.from", "campaign.from"), below="to")
         if cursor:
             sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
     elif cursor:
-        _latest(sums, "from", "watermark", "user.from", why="what is older has been read")
+        sums.set("from", "MAX", "watermark", "user.from", why="what is older has been read")
     else:
         _first(sums, config, ("user.from",), below="to")
     sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
@@ -118,7 +118,7 @@ def resolve_update(
     sums.given("watermark", cursor.value if cursor else None, "up to where records have been refreshed")
     _upper(sums, request)
     if cursor:
-        _latest(sums, "from", "watermark", "user.from", why="what is older has been refreshed")
+        sums.set("from", "MAX", "watermark", "user.from", why="what is older has been refreshed")
     else:
         _first(sums, config, ("user.from",))
     _align(sums, config)
@@ -148,7 +148,7 @@ def _begin(request: PlanRequest, config: WindowSpec, now: datetime, lag_why: str
 
 def _upper(sums: Arithmetic, request: PlanRequest) -> None:
     why = "not beyond what was asked for" if request.user_to else "as far as is safe"
-    _earliest(sums, "to", "user.to", "now_safe", why=why)
+    sums.set("to", "MIN", "user.to", "now_safe", why=why)
 
 
 def _first(sums: Arithmetic, config: WindowSpec, candidates: tuple[str, ...], below: str = "now_safe") -> None:
@@ -159,14 +159,6 @@ def _first(sums: Arithmetic, config: WindowSpec, candidates: tuple[str, ...], be
         return
     sums.set("from", "MINUS", below, "window_size", why="nothing has been read yet: one window back")
     sums.set("from", "FLOOR_UNIT", "from", config.unit, config.time_zone, why="the provider filters by it")
-
-
-def _earliest(sums: Arithmetic, name: str, *operands: str, why: str) -> None:
-    sums.set(name, "MIN", *filter(sums.has, operands), why=why)
-
-
-def _latest(sums: Arithmetic, name: str, *operands: str, why: str) -> None:
-    sums.set(name, "MAX", *filter(sums.has, operands), why=why)
 
 
 def _align(sums: Arithmetic, config: WindowSpec) -> None:

@@ -81,7 +81,7 @@ def changed_spec(spec: SpecSnapshot, **changes: Any) -> SpecSnapshot:
     value = spec.json_value()
     for name, change in changes.items():
         merges = isinstance(change, dict) and name not in WHOLE
-        value[name] = {**value[name], **change} if merges else change
+        value[name] = {**value.get(name, {}), **change} if merges else change
     return SpecSnapshot.from_json(value)
 
 

@@ -1,5 +1,6 @@
 """Two phases: a search lists ids, and the records are asked for in batches; a bad id spoils only itself."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -67,6 +68,14 @@ class Details:
         """The records as a page of their own, for a refresh by id."""
         page = DecodedPage(self.items, self.raw, None, None, None, self.long_numbers, listed=ids, failed=self.failed)
         return FetchedPage(page, self.last or NO_ANSWER, timedelta(0), self.evidence)
+
+
+def fetch_listed(fetcher: Fetcher, ids: Sequence[str], offset: int, caller: Caller) -> FetchedPage:
+    """The records of the next ids of a list, as a page of it."""
+    size = fetcher.spec.paging.page_size
+    wanted = list(ids[offset : offset + size])
+    found = fetch_details(fetcher, wanted, caller).as_page(wanted)
+    return replace(found, page=replace(found.page, step=len(wanted), has_more=offset + size < len(ids)))
 
 
 def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller) -> Details:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
-from ingest_core.execution.details import fetch_whole
+from ingest_core.execution.details import fetch_listed, fetch_whole
 from ingest_core.execution.evidence import request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lateness import seconds_behind
@@ -25,7 +25,7 @@ from ingest_core.execution.outcomes import (
 )
 from ingest_core.execution.paging import Step, before_hash, first_token, next_step, offset_of, resume_point
 from ingest_core.execution.ports import Batch, Request, Run, RunLedger, TaskQueue, Upstream
-from ingest_core.execution.request import Caller, render_request
+from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import ID_HASH_BYTES, Router, too_many_unusable
 from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, place_of, raise_restart
 from ingest_core.gate.ports import RateGate
@@ -160,6 +160,8 @@ class TaskRunner:
         digest = before_hash(spec.paging, token, batch_no, rewinds)
         batch = self._ledger.open_batch(walk.run, page_no, batch_no, token, digest)
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
+        if walk.task.ids:
+            return self._ask_listed(walk, pool, batch, int(token or 0), caller)
         request = render_request(spec, walk.task.window, token, caller, walk.task.range)
         opens = token == first_token(spec.paging)
         repeatable = opens or spec.paging.position == PagePosition.CLIENT
@@ -173,6 +175,13 @@ class TaskRunner:
             offset=offset_of(spec.paging, token),
         )
         return Asked(batch, request, token, answer)
+
+    def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
+        """Ask for the next ids of a list."""
+        task = walk.task
+        request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
+        answer = pool.submit(fetch_listed, walk.fetcher, task.ids, offset, caller)
+        return Asked(batch, request, str(offset), answer)
 
     def _answer(self, walk: Walk, asked: Asked) -> FetchedPage:
         """Wait for the page, keeping the lease meanwhile."""
@@ -196,7 +205,8 @@ class TaskRunner:
         if batch.batch_no == 1:
             since_asked = fetched.response.elapsed_seconds + time.monotonic() - fetched.answered
             walk.provider_late_seconds = seconds_behind(fetched.response.headers, self._clock.now(), since_asked)
-        owns = None if task.spec.time.supports_updated_since else task.window
+        filters_here = task.spec.window is not None and not task.spec.window.supports_updated_since
+        owns = task.window if filters_here else None
         routed = walk.router.route(fetched.page, batch.asked_at, owns)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
         if too_many_unusable(len(rejected), fetched.page.count):

@@ -225,6 +225,18 @@ def _read_end(text: str | None) -> datetime | str | None:
     return parse_instant(text) if text and _INSTANT.fullmatch(text) else text
 
 
+def values_of(expression: Json, field_name: str) -> tuple[str, ...]:
+    """The values a query that must hold whole asks of a field; none where it asks nothing of it."""
+    node = from_json(expression)
+    parts = node.children if isinstance(node, Junction) and node.op == ExprOp.AND else (node,)
+    for part in parts:
+        if isinstance(part, In) and part.field == field_name:
+            return part.values
+        if isinstance(part, Term) and part.field == field_name:
+            return (part.value,)
+    return ()
+
+
 def localize(prototype: Json, bounds: Range) -> Json:
     """The prototype narrowed to one slice, in normal form."""
     return both(from_json(prototype), bounds).json()

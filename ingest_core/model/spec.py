@@ -102,6 +102,20 @@ class PaginationSpec(Frozen):
     max_records: int | None = None
 
 
+def id_paging(size: int) -> PaginationSpec:
+    """A walk along a list of ids, so many at a time."""
+    return PaginationSpec(
+        type=PaginationType.OFFSET,
+        position=PagePosition.CLIENT,
+        page_size=size,
+        max_page=None,
+        initial_token=None,
+        next_token_path=None,
+        has_more_path=None,
+        token_ttl_seconds=None,
+    )
+
+
 class WindowSpec(Frozen):
     """The time field harvests move along, and how the provider understands it."""
 
@@ -262,6 +276,8 @@ class SpecSnapshot(Frozen):
     expression: dict[str, Any]
     detail: DetailSpec | None = None
     slicing: SlicingSpec = SlicingSpec()
+    item_endpoint: str | None = None
+    """The endpoint whose records these are, where it is another one."""
 
     @property
     def time(self) -> WindowSpec:
@@ -271,9 +287,11 @@ class SpecSnapshot(Frozen):
 
     @property
     def paging(self) -> PaginationSpec:
-        """The paging's settings; only a refresh by id has none."""
-        assert self.pagination is not None, f"{self.provenance_code}: {self.operation_code} has no pages"
-        return self.pagination
+        """The paging's settings; a refresh by id goes through its list of ids."""
+        if self.pagination is not None:
+            return self.pagination
+        assert self.detail is not None, f"{self.provenance_code}: {self.operation_code} has neither pages nor ids"
+        return id_paging(self.detail.id_batch_size)
 
     def json_value(self) -> dict[str, Any]:
         """The snapshot as stored."""

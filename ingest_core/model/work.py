@@ -35,6 +35,9 @@ class Namespace:
     cursor_type: CursorType = CursorType.TIME
 
 
+ID_FIELD = "provider_id"
+"""What a slice of ids asks for in its expression."""
+
 REFRESH_KEY = "refresh_checked_at"
 """The cursor key of refreshing, which is nobody's update time."""
 
@@ -128,6 +131,7 @@ class Task:
     attempt_no: int
     params: dict[str, Any] = field(default_factory=dict)
     range: IdRange | None = None
+    ids: tuple[str, ...] = ()
     watermark: datetime | None = None
 
 

@@ -33,7 +33,11 @@ class Need:
 
 
 def survey(coverage: Iterable[Coverage], live: Iterable[Window], config: WindowSpec) -> Ground:
-    """The ground from streams in order of time: neighbours of the same standing become one, however many there are."""
+    """The ground from streams in order of time: neighbours of the same standing become one, however many there are.
+
+    What is live is read first: a task that ends meanwhile is then seen as live, as read, or as both, never as neither.
+    """
+    joined = _joined(live)
     readings: list[Coverage] = []
     parts: dict[Window, list[Coverage]] = {}
     for event in coverage:
@@ -45,7 +49,7 @@ def survey(coverage: Iterable[Coverage], live: Iterable[Window], config: WindowS
         as_of = whole_as_of(found)
         if as_of is not None:
             readings.append(Coverage(window, as_of))
-    return Ground(readings, _joined(live), parts)
+    return Ground(readings, joined, parts)
 
 
 def _condensed(event: Coverage, config: WindowSpec) -> Coverage:

@@ -131,7 +131,7 @@ class Planner:
             prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
             context = replace(context, estimator=prober)
         drafts = self._drafts(context, proposal, "dry run")
-        tally = Tally(spec, proposal.decision.window)
+        tally = Tally(spec, proposal.timeline)
         for _ in tally.watch(islice(drafts, room)):
             pass
         remarks = self._remarks(compiled, proposal, tally, short=next(drafts, None) is not None)
@@ -182,7 +182,7 @@ class Planner:
             transaction.add_signals(namespace.partition, campaign, _wanted(request, spec))
             ids = transaction.open_signals(namespace.partition)
         drafts = self._drafts(self._context(transaction, spec, proposal, ids), proposal, trigger.identity)
-        tally, room = Tally(spec, decision.window), self._room(transaction, spec)
+        tally, room = Tally(spec, proposal.timeline), self._room(transaction, spec)
         first = next(drafts, None)
         drafts = chain([first], drafts) if first else drafts
         head = self._head(_plan_key(namespace.partition, trigger), instance_id, spec, proposal)

@@ -110,7 +110,7 @@ class PlanTransaction(Protocol):
         """What of the window was read and when, in order of time."""
 
     def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
-        """What of the window is in a live task or an open re-slice request, in order of time."""
+        """What of the window is in a live task, in order of time, or in an open re-slice request."""
 
     def estimates(self, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
         """What the provider has lately said of windows within this one."""

@@ -24,7 +24,7 @@ from ingest_core.registry.compile import Compiled
 from ingest_core.registry.merge import PLATFORM_DEFAULT
 
 NOTHING_NEEDED = "every part of the window is settled, was just read, or is in a live task"
-NO_IDS = "no id waits to be refreshed"
+NO_IDS = "no id was given, and none waits to be refreshed"
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Proposal:
     def by_id(self) -> bool:
         """Whether it refreshes ids, which no time bounds."""
         return self.config is PATROL
+
+    @property
+    def timeline(self) -> Window | None:
+        """The time its slices are drawn on; ids have none."""
+        return None if self.by_id else self.decision.window
 
     def reason(self, slices: int) -> str | None:
         """Why there is nothing to do, if so."""

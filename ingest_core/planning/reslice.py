@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest_core.model.codes import ControlState
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.window import Window
 from ingest_core.model.work import Partition
@@ -49,11 +50,12 @@ class Reslicer:
     def _serve(self, request_id: int, report: ResliceReport) -> None:
         with self._plans.look() as looking:
             seen = looking.lock_reslice(request_id)
-        if seen is None:
-            return
+            if seen is None or looking.control(seen.namespace.partition).state != ControlState.ACTIVE:
+                return  # another planner served it, or the provider is to be left alone
         pieces = self._pieces(seen)  # may ask the provider: nothing is locked meanwhile
 
         def work(transaction: PlanTransaction) -> int | None:
+            transaction.control(seen.namespace.partition)  # no plan looks while a request becomes children
             reslice = transaction.lock_reslice(request_id)
             if reslice is None:
                 return None  # another planner served it

@@ -21,7 +21,7 @@ from ingest_core.model.slice_spec import (
 )
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace
+from ingest_core.model.work import ID_FIELD, Namespace
 from ingest_core.planning.sizing import budget_of, expected_requests
 from ingest_core.planning.strategies.strategy import Piece
 from ingest_core.planning.window import PATROL
@@ -117,7 +117,7 @@ def _localized(spec: SpecSnapshot, piece: Piece) -> dict[str, Any]:
     """The plan's query narrowed to what the slice owns."""
     prototype = from_json(spec.expression)
     if piece.ids:
-        return both(prototype, In("provider_id", piece.ids)).json()
+        return both(prototype, In(ID_FIELD, piece.ids)).json()
     narrowed: list[Node] = [prototype, window_range(spec.time.field, piece.window)]
     if piece.range:
         narrowed.append(part_range(piece.range))

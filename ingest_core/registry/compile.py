@@ -168,6 +168,7 @@ class _Compiler:
             expression=expression.json(),
             detail=detail,
             slicing=slicing,
+            item_endpoint=self._owner(),
         )
         return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
 
@@ -250,6 +251,14 @@ class _Compiler:
             id_batch_size=batch_size(batching, self._found),
             auth=auth,
         )
+
+    def _owner(self) -> str | None:
+        """The search whose records a detail endpoint gives, if it is one's alone."""
+        if not self._by_id or self._definition.get("endpoint_role_code") != EndpointRole.DETAIL:
+            return None
+        name, rows = self._request.endpoint, self._rows["reg_prov_endpoint_def"]
+        owners = [row["endpoint_name"] for row in rows if row.get("detail_endpoint_name") == name]
+        return owners[0] if len(owners) == 1 else None
 
     def _expression(self) -> Node:
         """The standing query and the trigger's own, both."""

@@ -101,7 +101,7 @@ def read_history(connection: sa.Connection, spec: SpecSnapshot) -> History | Non
 
 def note_reading(connection: sa.Connection, task: Task, stats: Mapping[str, Any], now: datetime) -> None:
     """What a window that was read held, for estimates to come; a range of one says too little."""
-    if task.range is not None or task.spec.window is None:
+    if task.range is not None:
         return
     connection.execute(
         sa.insert(ing_estimate).values(

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from ingest_core.execution.overwrite import Stored, Verdict, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.model.codes import ItemState, Operation, QuarantineState
+from ingest_core.model.codes import ItemState, OnEqual, Operation, QuarantineState
 from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
 from ingest_core.store.dialect import locked, upsert
 from ingest_core.store.tables import ing_item, ing_quarantine
@@ -63,7 +63,7 @@ class ItemWriter:
         """Decide against the locked rows; a row another worker inserted meanwhile is decided again."""
         for _ in range(_RACE_ATTEMPTS):
             stored = self._stored([record.provider_id for record in records])
-            verdict = decide_overwrites(records, stored, self.run.task.spec.on_equal, self.batch.asked_at)
+            verdict = decide_overwrites(records, stored, self._on_equal, self.batch.asked_at)
             try:
                 with self.connection.begin_nested():
                     self._insert(list(verdict.insert.values()))
@@ -91,12 +91,21 @@ class ItemWriter:
                 found[row.provider_id] = Stored(row.id, row.source_updated_at, row.payload_hash, row.refresh_checked_at)
         return found
 
+    @property
+    def _on_equal(self) -> OnEqual:
+        """A refresh always takes what has changed."""
+        task = self.run.task
+        return OnEqual.CHANGED if task.partition.operation_code == Operation.UPDATE else task.spec.on_equal
+
+    @property
+    def _endpoint(self) -> str:
+        """The endpoint whose records these are: never the one that only gives details."""
+        task = self.run.task
+        return task.spec.item_endpoint or task.partition.endpoint_name
+
     def _mine(self) -> list[sa.ColumnElement[bool]]:
-        partition = self.run.task.partition
-        return [
-            ing_item.c.provenance_code == partition.provenance_code,
-            ing_item.c.endpoint_name == partition.endpoint_name,
-        ]
+        source = self.run.task.partition.provenance_code
+        return [ing_item.c.provenance_code == source, ing_item.c.endpoint_name == self._endpoint]
 
     def _insert(self, records: list[Record]) -> None:
         if records:
@@ -123,7 +132,7 @@ class ItemWriter:
         task = self.run.task
         return {
             "provenance_code": task.partition.provenance_code,
-            "endpoint_name": task.partition.endpoint_name,
+            "endpoint_name": self._endpoint,
             "provider_id": record.provider_id,
             "source_updated_at": record.updated_at,
             "payload": record.payload,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from heapq import merge
 from itertools import islice
 from typing import Any
 
@@ -138,25 +137,13 @@ class SqlPlanTransaction:
             yield Coverage(Window(start, end), as_of, range_of(part))
 
     def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
-        """What of the window is in a live task or an open re-slice request, in order of time."""
+        """What of the window is in a live task, in order of time, or in an open re-slice request."""
         task, request = ing_task, ing_reslice_request
         mine = (
             task.c.namespace_key == namespace.key,
             task.c.provenance_code == namespace.partition.provenance_code,
             task.c.operation_code == namespace.partition.operation_code.value,
         )
-        waiting = (
-            sa.select(request.c.remaining_from, request.c.remaining_to)
-            .join(task, task.c.id == request.c.task_id)
-            .where(
-                *mine,
-                request.c.status_code == ResliceStatus.OPEN.value,
-                request.c.remaining_to > window.start,
-                request.c.remaining_from < window.end,
-            )
-            .order_by(request.c.remaining_from)
-        )
-        asked = [Window(start, end) for start, end in self._connection.execute(waiting)]
         tasks = (
             sa.select(task.c.window_from, task.c.window_to)
             .where(
@@ -167,7 +154,20 @@ class SqlPlanTransaction:
             )
             .order_by(task.c.window_from)
         )
-        yield from merge(asked, (Window(start, end) for start, end in self._stream(tasks)))
+        waiting = (
+            sa.select(request.c.remaining_from, request.c.remaining_to)
+            .join(task, task.c.id == request.c.task_id)
+            .where(
+                *mine,
+                request.c.status_code == ResliceStatus.OPEN.value,
+                request.c.remaining_to > window.start,
+                request.c.remaining_from < window.end,
+            )
+        )
+        # In this order: a task that ends with a request meanwhile is in one of the two.
+        for query in (tasks, waiting):
+            for start, end in self._stream(query):
+                yield Window(start, end)
 
     def estimates(self, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
         """What the provider has lately said of windows within this one."""

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import BatchStatus, EventType, RunStatus, TaskStatus
+from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
-from ingest_core.model.record import Counts, PageOutcome
+from ingest_core.model.record import Arrivals, Counts, PageOutcome
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 from ingest_core.store import reslices
 from ingest_core.store.checkpoints import checkpoint_json
@@ -213,12 +213,12 @@ class SqlRunLedger:
                 updated_at=now,
             )
         )
-        if status == TaskStatus.SUCCEEDED:
+        if status == TaskStatus.SUCCEEDED and task.spec.window is not None:  # a refresh by id covers no time
             self._cover(connection, run, outcome, now)
             note_reading(connection, task, outcome.stats, now)
         if outcome.reslice:
             reslices.ask(connection, task, run.run_id, outcome.reslice, now)
-        if outcome.arrivals.received or outcome.arrivals.provider_late_seconds:
+        if task.partition.operation_code == Operation.HARVEST and outcome.arrivals != Arrivals():
             note_arrivals(self._database, connection, task, outcome.arrivals, now)
         if not requeued:
             settle_task(connection, task.lineage.plan_id, task.lineage.slice_id, status, now)

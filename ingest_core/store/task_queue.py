@@ -7,10 +7,11 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.errors import LeaseLost
+from ingest_core.model.expression import values_of
 from ingest_core.model.id_range import range_of
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Lease, Lineage, Partition, Task, namespace_of
+from ingest_core.model.work import ID_FIELD, Lease, Lineage, Partition, Task, namespace_of
 from ingest_core.store.checkpoints import checkpoint_of
 from ingest_core.store.columns import in_namespace, partition_values
 from ingest_core.store.database import Database
@@ -205,6 +206,7 @@ def _load(connection: sa.Connection, task_id: int, ttl_seconds: int) -> Task:
         checkpoint=checkpoint_of(row.checkpoint),
         attempt_no=row.attempt_count + 1,
         params=row.params,
-        range=range_of(row.params.get("range")),
+        range=range_of(row.params.get("range")) if spec.window else None,
+        ids=values_of(row.expr_snapshot, ID_FIELD) if spec.window is None else (),
         watermark=connection.execute(watermark).scalar(),
     )

@@ -223,6 +223,6 @@ def test_a_refresh_by_id_has_not_read_the_day_on_which_it_was_asked_for(database
     desk = both_ways(database)
     desk.plan(operation=UPDATE, endpoint="list", ids=("1", "2"), now=48)
     desk.work()
-    desk.plan(24, 47, operation=UPDATE, endpoint="list", now=48)
+    desk.plan(23, 48, operation=UPDATE, endpoint="list", now=49)
     params = column(desk.database, ing_task, "params")[1:]
-    assert [sorted(one) for one in params] == [["window"]] * 23
+    assert [sorted(one) for one in params] == [["window"]] * 25

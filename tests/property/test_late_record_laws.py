@@ -68,8 +68,7 @@ def whole_since(start: datetime, end: datetime, events: list[Coverage]) -> bool:
     """Whether every instant between the two was read with every id, by looking at each of them."""
     edges = sorted({start, end, *(e for one in events for e in (one.window.start, one.window.end) if start < e < end)})
     return all(
-        _all_ids([one.range for one in events if one.window.start <= low < one.window.end])
-        for low in edges[:-1]
+        _all_ids([one.range for one in events if one.window.start <= low < one.window.end]) for low in edges[:-1]
     )
 
 
@@ -89,21 +88,22 @@ class LateRecords(RuleBasedStateMachine):
     config: WindowSpec
     now: datetime
     poison: datetime | None
+    busy: list[datetime]
+    published_until: datetime
     published: list[Published]
 
     @initialize(
         start=st.sampled_from(STARTS),
         window=windows(),
-        busy=st.lists(st.integers(-8 * 60, 8 * 60), max_size=3),
+        busy=st.lists(st.integers(-3 * 60, 3 * 60), max_size=3),
         counted=st.booleans(),
         poison_after=st.integers(-6 * 60, 12 * 60),
     )
-    def begin(
-        self, start: datetime, window: dict[str, Any], busy: list[int], counted: bool, poison_after: int
-    ) -> None:
+    def begin(self, start: datetime, window: dict[str, Any], busy: list[int], counted: bool, poison_after: int) -> None:
         """A source whose sizes are counted; or that nobody knows, and with one instant that can never be read."""
         spec = spec_with(window)
-        clusters = [Cluster(start + minutes * MINUTE, 1000 * n, 350) for n, minutes in enumerate(busy)]
+        self.busy = [start + minutes * MINUTE for minutes in busy]
+        clusters = [Cluster(moment, 1000 * n, 350) for n, moment in enumerate(self.busy)]
         estimator: Estimator = Truthful(clusters) if counted else Stubborn(700, NOTHING_KNOWN)
         self.harvest = Harvest(spec, estimator)
         self.config, self.now, self.published = spec.time, start, []
@@ -181,6 +181,7 @@ class LateRecords(RuleBasedStateMachine):
         aligned = CALENDAR_LENGTH[config.align_to] if config.align_to else timedelta(0)
         settled = self.now + config.lag + config.lookback + UNIT_LENGTH[config.unit] + aligned
         healthy_until = settled + timedelta(seconds=config.recheck_seconds) + 2 * gap
+        self.published_until = self.now
         while self.now < healthy_until:
             self.now += gap
             self.harvest.tick(self.now)
@@ -191,16 +192,17 @@ class LateRecords(RuleBasedStateMachine):
             self.harvest.advance()
             self.nothing_is_in_two_live_tasks()
             self.the_watermark_has_passed_nothing_unread()
-        self.published_until = settled - config.lag - config.lookback - UNIT_LENGTH[config.unit] - aligned
 
     def worst_records(self) -> list[Published]:
-        """A record every seven minutes that becomes visible at the very last moment."""
+        """Records everywhere, and of every range where much is published, visible at the very last moment."""
         cursor = self.harvest.store.cursor
         assert cursor
         late = self.config.lag + self.config.lookback
         count = (self.published_until - cursor.anchor) // (7 * MINUTE)
         stamps = [cursor.anchor + n * 7 * MINUTE - MILLISECOND for n in range(1, count)]
-        return [Published(stamp, n % 4000, stamp + late) for n, stamp in enumerate(stamps)]
+        busy = [one for one in self.busy if one < self.published_until]
+        everywhere = [Published(stamp, n % 4000, stamp + late) for n, stamp in enumerate(stamps)]
+        return everywhere + [Published(stamp, n, stamp + late) for stamp in busy for n in range(0, 4000, 50)]
 
     def is_poisoned(self, stamp: datetime) -> bool:
         """Whether it lies in a slice that also holds the poison: the step around it."""
@@ -211,5 +213,5 @@ class LateRecords(RuleBasedStateMachine):
         return self.poison is not None and window.start <= self.poison < window.end
 
 
-LateRecords.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+LateRecords.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 TestLateRecords = pytest.mark.timeout(120)(LateRecords.TestCase)

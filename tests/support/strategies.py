@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ingest_core.model.codes import TimeUnit, WindowMode
+from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to, format_instant
 from ingest_core.model.record import Record
 from ingest_core.model.slice_codes import CalendarUnit
@@ -66,6 +67,30 @@ def minute_windows(draw: st.DrawFn, low: int = 0, high: int = HORIZON) -> Window
 def window_lists(max_size: int = 8) -> st.SearchStrategy[list[Window]]:
     """Some windows of whole minutes, overlapping, touching or apart."""
     return st.lists(minute_windows(), max_size=max_size)
+
+
+LAST_NUMBER = 12
+"""Small models count ids from below nought up to beyond here."""
+
+
+def numbers_of(*parts: IdRange) -> set[int]:
+    """The numbers in any of the ranges, with one below and one above all ends: the model of a set of ranges."""
+    return {
+        number
+        for part in parts
+        for number in range(
+            -1 if part.start is None else part.start, LAST_NUMBER + 2 if part.end is None else part.end + 1
+        )
+    }
+
+
+@st.composite
+def id_ranges(draw: st.DrawFn) -> IdRange:
+    """A range of small numbers, either end open or not."""
+    one, other = draw(st.integers(0, LAST_NUMBER)), draw(st.integers(0, LAST_NUMBER))
+    return IdRange(
+        "uid", draw(st.sampled_from([None, min(one, other)])), draw(st.sampled_from([None, max(one, other)]))
+    )
 
 
 def instants() -> st.SearchStrategy[datetime]:

@@ -8,11 +8,10 @@ from ingest_core.model.canonical import hash_text
 from ingest_core.model.codes import SliceStrategy
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.work import ID_FIELD
 from ingest_core.planning.estimate import Estimate
 from ingest_core.planning.sizing import ID_BATCHES
 from ingest_core.planning.strategies.strategy import Piece, SliceContext
-
-ID_KEY = "provider_id"
 
 
 class IdStrategy:
@@ -40,7 +39,7 @@ Group = tuple[tuple[str, ...], Mapping[str, Any]]
 def _ranges(ids: Iterator[str], size: int) -> Iterator[Group]:
     """Neighbours together, in the order in which they come."""
     while group := tuple(islice(ids, size)):
-        yield group, {"key": ID_KEY, "from": min(group), "to": max(group)}
+        yield group, {"key": ID_FIELD, "from": min(group), "to": max(group)}
 
 
 def _buckets(ids: Iterator[str], size: int, buckets: int) -> Iterator[Group]:
@@ -57,7 +56,7 @@ def _buckets(ids: Iterator[str], size: int, buckets: int) -> Iterator[Group]:
 
 
 def _bucket(group: list[str], bucket: int, buckets: int) -> Group:
-    bounds = {"key": ID_KEY, "from": min(group), "to": max(group), "bucket": bucket, "buckets": buckets}
+    bounds = {"key": ID_FIELD, "from": min(group), "to": max(group), "bucket": bucket, "buckets": buckets}
     return tuple(group), bounds
 
 

@@ -47,10 +47,10 @@ def compile_spec(request: PlanRequest, instance_id: int, now: datetime | None) -
 
 
 @task(name="resolve window", cache_policy=NO_CACHE)
-def resolve_window(request: PlanRequest, compiled: Compiled, now: datetime | None) -> None:
+def resolve_window(request: PlanRequest, instance_id: int, compiled: Compiled, now: datetime | None) -> None:
     """Show the window's arithmetic, step by step."""
     with open_app() as app:
-        decision = app.planner.resolve(request, compiled, now).decision
+        decision = app.planner.resolve(request, compiled, now, instance_id).decision
     for step in decision.audit:
         get_run_logger().info("%s", written(step))
     for warning in decision.warnings:
@@ -58,10 +58,12 @@ def resolve_window(request: PlanRequest, compiled: Compiled, now: datetime | Non
 
 
 @task(name="estimate sizes", cache_policy=NO_CACHE)
-def estimate_sizes(request: PlanRequest, trigger: Trigger, compiled: Compiled, now: datetime | None) -> int:
+def estimate_sizes(
+    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime | None
+) -> int:
     """Ask the provider how much there is to read, within the probe budget; the answers are kept."""
     with open_app() as app:
-        asked = app.planner.estimate(request, compiled, now, trigger)
+        asked = app.planner.estimate(request, compiled, now, trigger, instance_id)
     get_run_logger().info("the provider was asked for %s sizes", asked)
     return asked
 
@@ -98,8 +100,8 @@ def planner(parameters: PlanParameters) -> dict[str, Any]:
     instance_id = record_trigger(request, trigger)
     compiled = compile_spec(request, instance_id, now)
     serve_reslices(compiled)
-    resolve_window(request, compiled, now)
-    estimate_sizes(request, trigger, compiled, now)
+    resolve_window(request, instance_id, compiled, now)
+    estimate_sizes(request, trigger, instance_id, compiled, now)
     report = derive_tasks(request, trigger, instance_id, compiled, now)
     get_run_logger().info("plan %s: %s tasks. %s", report["plan_id"], report["tasks_created"], report["reason"] or "")
     return report

@@ -1,6 +1,7 @@
 """The planner's use case: from a trigger to a stored plan, step by step."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import merge
@@ -61,7 +62,7 @@ class Planner:
         """All steps in order."""
         instance_id = self.record_trigger(request, trigger)
         compiled = self.compile(request, instance_id, now)
-        self.estimate(request, compiled, now, trigger)
+        self.estimate(request, compiled, now, trigger, instance_id)
         return self.derive(request, trigger, instance_id, compiled, now)
 
     def partition(self, request: PlanRequest) -> Partition:
@@ -76,7 +77,7 @@ class Planner:
         """The snapshot the plan will run on, and how it came about; a failure is noted on the trigger."""
         rows = self._registry.rows(request.source)
         partition = _partition(request, rows)
-        try:
+        with self._noted(instance_id):
             asked = CompileRequest(
                 request.source,
                 partition.endpoint_name,
@@ -88,21 +89,25 @@ class Planner:
                 timed=_timed(request, rows, partition.endpoint_name),
             )
             return compile_source(rows, asked, now or self._clock.now())
-        except PatraError as error:
-            self._note(instance_id, error)
-            raise
 
-    def resolve(self, request: PlanRequest, compiled: Compiled, now: datetime | None = None) -> Proposal:
-        """The window as it would be now, with its arithmetic; nothing is written."""
-        with self._plans.look() as transaction:
+    def resolve(
+        self, request: PlanRequest, compiled: Compiled, now: datetime | None = None, instance_id: int | None = None
+    ) -> Proposal:
+        """The window as it would be now, with its arithmetic; nothing is planned."""
+        with self._noted(instance_id), self._plans.look() as transaction:
             return Proposer(transaction, request, compiled, now or self._clock.now()).resolve()
 
     def estimate(
-        self, request: PlanRequest, compiled: Compiled, now: datetime | None = None, trigger: Trigger | None = None
+        self,
+        request: PlanRequest,
+        compiled: Compiled,
+        now: datetime | None = None,
+        trigger: Trigger | None = None,
+        instance_id: int | None = None,
     ) -> int:
         """Ask the provider how big the slices would be, and keep the answers; how many. Nothing is locked."""
         spec = compiled.spec
-        with self._plans.look() as transaction:
+        with self._noted(instance_id), self._plans.look() as transaction:
             if trigger and transaction.find_plan(_plan_key(partition_of(spec), trigger)):
                 return 0
             _refuse_unless_active(spec, transaction.control(partition_of(spec)))
@@ -158,11 +163,8 @@ class Planner:
             moment = now or self._clock.now()
             return self._store(transaction, request, trigger, instance_id, compiled, moment)
 
-        try:
+        with self._noted(instance_id):
             return self._plans.transact(work)
-        except PatraError as error:
-            self._note(instance_id, error)
-            raise
 
     def _store(
         self,
@@ -175,7 +177,7 @@ class Planner:
     ) -> PlanReport:
         spec = compiled.spec
         proposal = Proposer(transaction, request, compiled, now).propose()
-        decision, namespace = proposal.decision, proposal.namespace
+        namespace = proposal.namespace
         ids: Iterable[str] = ()
         if proposal.by_id:
             campaign = request.campaign or trigger.identity
@@ -267,9 +269,15 @@ class Planner:
             "namespace": {"scope": namespace.scope.value, "key": namespace.key, "cursorKey": namespace.cursor_key},
         }
 
-    def _note(self, instance_id: int | None, error: PatraError) -> None:
-        if instance_id is not None:
-            self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
+    @contextmanager
+    def _noted(self, instance_id: int | None) -> Iterator[None]:
+        """Write a failure down on the trigger that met it."""
+        try:
+            yield
+        except PatraError as error:
+            if instance_id is not None:
+                self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
+            raise
 
 
 def _partition(request: PlanRequest, rows: Rows) -> Partition:

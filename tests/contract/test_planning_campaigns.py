@@ -87,17 +87,17 @@ def test_a_later_plan_of_a_campaign_goes_on_where_the_last_stopped(desk: Desk, n
     assert desk.begin().task.window == (hours(2, 3) if newest_first else hours(1, 2))
 
 
-@pytest.mark.parametrize("order", permutations(range(4)))
+@pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_the_frontier_runs_down_whatever_the_order_of_the_ends(desk: Desk, order: tuple[int, ...]) -> None:
     """It stands at the start of what was read without a hole from the upper end."""
-    fill(desk, 0, 4, newest_first=True)
+    fill(desk, 0, 3, newest_first=True)
     runs = desk.begin_all()
     done: set[int] = set()
     for number in order:
         desk.end(runs[number])
         done.add(number)
-        reached = next((hour for hour in range(4) if hour not in done), 4)
-        assert cursor_of(desk, newest_first=True).value == at(4 - reached)
+        reached = next((hour for hour in range(3) if hour not in done), 3)
+        assert cursor_of(desk, newest_first=True).value == at(3 - reached)
 
 
 def test_the_frontier_of_a_newest_first_campaign_is_where_its_event_says(desk: Desk) -> None:

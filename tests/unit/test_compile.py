@@ -122,7 +122,7 @@ def test_a_block_that_is_not_there_is_named(block: str, rule: str) -> None:
     assert all(problem.key.startswith(f"{block}.") for problem in found)
 
 
-@pytest.mark.parametrize("block", ["credential", "retry", "rate_limit", "batching", "capabilities", "mapping"])
+@pytest.mark.parametrize("block", ["credential", "slicing", "retry", "rate_limit", "batching", "capabilities", "mapping"])
 def test_a_block_that_may_be_missing_has_defaults(block: str) -> None:
     document = crossref_document()
     document.pop(block, None)
@@ -142,6 +142,8 @@ def test_defaults_are_careful() -> None:
     assert (spec.retry.max_attempts, spec.retry.retry_statuses) == (5, [408, 429, 500, 502, 503, 504])
     assert (spec.time.lag_seconds, spec.time.lookback_seconds, spec.time.recheck_seconds) == (600, 0, 0)
     assert (spec.auth.type, spec.auth.credential_ref) == ("NONE", None)
+    assert (spec.slicing.strategy, spec.slicing.max_queued) == ("TIME", 10_000)
+    assert (spec.slicing.split_field, spec.slicing.id_buckets, spec.slicing.probe_budget) == (None, None, None)
     assert rate_part(merge_layers("rate_limit", [])) == spec.rate
 
 

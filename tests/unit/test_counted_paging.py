@@ -17,6 +17,7 @@ from ingest_core.execution.paging import (
     offset_of,
     resume_point,
 )
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 from tests.support.specs import at, crossref_spec, page_of
@@ -241,6 +242,7 @@ class TestByTime:
 
         assert (full.ends, full.completes) == (True, False)
         assert str(records) in str(full.limit)
+        assert full.reslice == ResliceReason.PAGE_FULL
 
     def test_a_full_page_is_a_limit_even_where_the_total_says_that_all_came(self) -> None:
         assert not after(self.CONFIG, "", FULL, total=FULL).completes
@@ -256,12 +258,14 @@ class TestOurLimits:
 
         assert (limited.token, limited.ends, limited.completes) == ("9", True, False)
         assert "9" in str(limited.limit)
+        assert limited.reslice == ResliceReason.RECORD_CAP
 
     def test_pages_are_counted_in_records(self) -> None:
         config = paging("PAGE", page_base=1, max_records=9)
 
         assert after(config, "2", 6, total=20) == Step("3")
         assert after(config, "3", 9, total=20).limit
+        assert after(config, "3", 9, total=20).reslice == ResliceReason.RECORD_CAP
 
     def test_a_result_that_just_fits_is_complete(self) -> None:
         assert after(paging("OFFSET", max_records=9), "6", 9, total=9) == END
@@ -270,7 +274,9 @@ class TestOurLimits:
         assert after(paging("OFFSET", max_records=9), "9", 12, before=12, total=11) == Step("8", rewound=True)
 
     def test_max_page_counts_too(self) -> None:
-        assert after(paging("OFFSET", max_page=2), "3", 6, total=20).limit == "stopped at max_page 2"
+        limited = after(paging("OFFSET", max_page=2), "3", 6, total=20)
+
+        assert (limited.limit, limited.reslice) == ("stopped at max_page 2", ResliceReason.PAGE_CAP)
 
 
 def test_a_place_of_ours_is_gone_on_from_by_another_attempt() -> None:

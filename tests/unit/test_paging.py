@@ -7,6 +7,7 @@ import pytest
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.paging import NextPageMissing, Place, Step, before_hash, next_step, resume_point
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 from tests.support.specs import at, crossref_spec, page_of
@@ -27,7 +28,7 @@ def step(records: int = FULL, page_no: int = 1, distinct: int = 0, max_page: int
 
 ENDS = Step(None)
 GOES_ON = Step("t2")
-LIMIT = Step("t2", limit="stopped at max_page 4")
+LIMIT = Step("t2", limit="stopped at max_page 4", reslice=ResliceReason.PAGE_CAP)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,8 @@ def test_our_own_limit_completes_nothing_and_the_place_is_kept() -> None:
     limited = step(max_page=1)
 
     assert (limited.ends, limited.completes, limited.token) == (True, False, "t2")
+    assert limited.reslice == ResliceReason.PAGE_CAP
+    assert (step().reslice, step(next_token=None).reslice) == (None, None)
     assert step(next_token=None).completes
     assert not step().completes
 

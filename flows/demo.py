@@ -23,6 +23,8 @@ from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.settings import Settings, load_settings
 
 SOURCE = "crossref"
+SLICE_RECORDS = "2000"
+"""Small slices, so that there is something to see."""
 LAG = timedelta(minutes=10)
 STEP = timedelta(hours=6)
 FIRST_HARVEST = timedelta(days=8)
@@ -154,7 +156,8 @@ def _harvest(
     sandbox.move_clock(format_instant(now))
     start = None if before else corpus.until - timedelta(days=corpus.days)
     try:
-        plan = planner(PlanParameters(source=SOURCE, window_from=start, now=now))
+        overrides = {"slicing.target_records": SLICE_RECORDS}
+        plan = planner(PlanParameters(source=SOURCE, window_from=start, now=now, overrides=overrides))
         with _progress(app, plan["plan_id"], f"harvest {number}", console):
             done = executor(ExecuteParameters(source=SOURCE, until_idle=True))
     except PatraError:

@@ -95,7 +95,6 @@ def test_a_partition_that_rests_is_not_planned_for(desk: Desk, state: ControlSta
     assert [name for name in before if before[name] != after[name]] == ["ing_schedule_instance"]
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: Planner.estimate refuses before derive, and does not note it")
 @pytest.mark.parametrize("state", STOPPED)
 def test_the_trigger_of_a_partition_that_rests_says_why_it_made_nothing(desk: Desk, state: ControlState) -> None:
     stop(desk, state)
@@ -152,7 +151,6 @@ def refusal_of(desk: Desk, key: str, **how: float) -> PatraError:
     return refused.value
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: Planner.estimate refuses before derive, and does not note it")
 def test_a_request_that_cannot_be_planned_is_noted_on_its_trigger(desk: Desk) -> None:
     desk.plan(5, 6)
     refusal = refusal_of(desk, "too early", start=4, end=6)

@@ -87,7 +87,7 @@ class LateRecords(RuleBasedStateMachine):
     harvest: Harvest
     config: WindowSpec
     now: datetime
-    poison: datetime | None
+    poison: Published | None
     busy: list[datetime]
     published_until: datetime
     published: list[Published]
@@ -100,14 +100,15 @@ class LateRecords(RuleBasedStateMachine):
         poison_after=st.integers(-6 * 60, 12 * 60),
     )
     def begin(self, start: datetime, window: dict[str, Any], busy: list[int], counted: bool, poison_after: int) -> None:
-        """A source whose sizes are counted; or that nobody knows, and with one instant that can never be read."""
+        """A source whose sizes are counted or unknown, and one record that makes every reading of it fail."""
         spec = spec_with(window)
         self.busy = [start + minutes * MINUTE for minutes in busy]
         clusters = [Cluster(moment, 1000 * n, 350) for n, moment in enumerate(self.busy)]
         estimator: Estimator = Truthful(clusters) if counted else Stubborn(700, NOTHING_KNOWN)
         self.harvest = Harvest(spec, estimator)
         self.config, self.now, self.published = spec.time, start, []
-        self.poison = None if counted else start + poison_after * MINUTE
+        moment = self.busy[0] if counted and self.busy else start + poison_after * MINUTE
+        self.poison = None if counted and not self.busy else Published(moment, 100, moment)
 
     # what may happen, in any order
 
@@ -169,11 +170,11 @@ class LateRecords(RuleBasedStateMachine):
         cursor = self.harvest.store.cursor
         assert cursor
         for record in [*self.published, *self.worst_records()]:
-            if record.stamp >= cursor.anchor and not self.is_poisoned(record.stamp):
+            if record.stamp >= cursor.anchor and not self.is_poisoned(record):
                 assert self.harvest.was_read(record), record
 
     def end(self, work: Work, *, well: bool) -> None:
-        self.harvest.end(work, well=well and not self.holds_poison(work.window))
+        self.harvest.end(work, well=well and not self.holds_poison(work))
 
     def recover(self) -> None:
         """A healthy executor and a tick from time to time, until every late record has had its time."""
@@ -204,13 +205,13 @@ class LateRecords(RuleBasedStateMachine):
         everywhere = [Published(stamp, n % 4000, stamp + late) for n, stamp in enumerate(stamps)]
         return everywhere + [Published(stamp, n, stamp + late) for stamp in busy for n in range(0, 4000, 50)]
 
-    def is_poisoned(self, stamp: datetime) -> bool:
-        """Whether it lies in a slice that also holds the poison: the step around it."""
-        slices = {work.window for work in self.harvest.queued if self.holds_poison(work.window)}
-        return any(window.start <= stamp < window.end for window in slices)
+    def is_poisoned(self, record: Published) -> bool:
+        """Whether a slice that held it also held the poison."""
+        slices = {(work.window, work.range) for work in self.harvest.queued if self.holds_poison(work)}
+        return any(record.inside(*place) for place in slices)
 
-    def holds_poison(self, window: Window) -> bool:
-        return self.poison is not None and window.start <= self.poison < window.end
+    def holds_poison(self, work: Work) -> bool:
+        return self.poison is not None and self.poison.inside(work.window, work.range)
 
 
 LateRecords.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)

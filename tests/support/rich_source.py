@@ -116,6 +116,15 @@ RICH: dict[str, Any] = {
         "supports_updated_since": False,
         "stable_order": True,
     },
+    "slicing": {
+        "strategy": "HYBRID",
+        "target_records": 900,
+        "probe_budget": 0,
+        "split_field": "number",
+        "split_max": 50_000_000,
+        "max_queued": 0,
+        "id_buckets": 16,
+    },
     "retry": {
         "policy": "EXPONENTIAL_JITTER",
         "max_attempts": 3,

@@ -76,10 +76,11 @@ def compiled(
     query: str | None = None,
     overrides: Mapping[str, str] | None = None,
     now: datetime = NOW,
+    **asked: Any,
 ) -> Compiled:
     """What a document compiles to."""
     rows = rows_from(document)
-    request = CompileRequest("small", endpoint, operation, query, read_overrides(overrides or {}))
+    request = CompileRequest("small", endpoint, operation, query, read_overrides(overrides or {}), **asked)
     return compile_source(rows, request, now)
 
 

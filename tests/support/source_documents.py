@@ -1,5 +1,6 @@
 """Source documents of every shape the schema allows: each key there or not, values that are hard to write as YAML."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -14,7 +15,9 @@ Schema = dict[str, Any]
 
 _SCHEMA = source_schema()
 _NAMES = ["works", "a", "x_1", "null_", "y2"]
+_CODES = ["TIME", "HYBRID", "NO", "Y", "A_1", "X" * 32]
 _REFERENCES = ["env:KEY", "prefect:my-block", "env:a.b_c-1"]
+_FITTING = [*_NAMES, *_CODES, *_REFERENCES]
 _ODD_TEXTS = [
     "", " ", "yes", "null", "~", "1e3", "0o7", "12:30", "2026-01-01", "=", "- a", "# x", "a: b", "'", '"', "\\", "\t",
     "é学🜁", "two\nlines\n", "{contact}", "%Y-%m-%dT%H", "*x", "&x", "!x", "|", "x" * 200, "\u2028", "\x85", "\x7f",
@@ -74,7 +77,7 @@ def _strings(schema: Schema) -> st.SearchStrategy[Any]:
     if schema.get("format") == "date-time":
         return _instants().map(datetime.isoformat)
     if "pattern" in schema:
-        return st.sampled_from(_REFERENCES if "env" in schema["pattern"] else _NAMES)
+        return st.sampled_from([text for text in _FITTING if re.search(schema["pattern"], text)])
     return texts().filter(lambda text: schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", 10_000))
 
 

@@ -122,7 +122,9 @@ def test_a_block_that_is_not_there_is_named(block: str, rule: str) -> None:
     assert all(problem.key.startswith(f"{block}.") for problem in found)
 
 
-@pytest.mark.parametrize("block", ["credential", "slicing", "retry", "rate_limit", "batching", "capabilities", "mapping"])
+@pytest.mark.parametrize(
+    "block", ["credential", "slicing", "retry", "rate_limit", "batching", "capabilities", "mapping"]
+)
 def test_a_block_that_may_be_missing_has_defaults(block: str) -> None:
     document = crossref_document()
     document.pop(block, None)

@@ -133,6 +133,55 @@ class TestWithoutATimeOfChange:
         ]
 
 
+def searched(**changes: Any) -> Document:
+    """A source whose search serves UPDATE too, with its details if `detail` is given."""
+    search = small_endpoint(operations=["HARVEST", "UPDATE"], **changes)
+    document = small_document(endpoints=[search, by_id()["endpoints"][0]])
+    document["params"].append({"name": "ids", "value": "ids", "for": {"endpoint": "record"}})
+    return document
+
+
+class TestARefreshOfASearch:
+    """It follows time where it was asked to or cannot do otherwise, and else goes by id."""
+
+    def test_a_search_without_details_follows_time(self) -> None:
+        spec = compiled(searched(), Operation.UPDATE).spec
+
+        assert (spec.time.field, spec.paging.page_size) == ("updated", 70)
+        assert spec.detail is None
+
+    def test_a_search_with_details_goes_by_id(self) -> None:
+        spec = compiled(searched(detail="record"), Operation.UPDATE).spec
+
+        assert (spec.window, spec.pagination) == (None, None)
+        assert spec.detail is not None
+
+    def test_a_search_with_details_follows_time_where_it_was_asked_to(self) -> None:
+        spec = compiled(searched(detail="record"), Operation.UPDATE, timed=True).spec
+
+        assert spec.time == compiled(searched(detail="record")).spec.time
+        assert spec.detail is not None
+
+    def test_details_themselves_are_always_refreshed_by_id(self) -> None:
+        spec = compiled(searched(detail="record"), Operation.UPDATE, "record", timed=True).spec
+
+        assert (spec.window, spec.pagination) == (None, None)
+
+    def test_a_search_without_time_and_without_details_cannot_be_refreshed(self) -> None:
+        document = {name: block for name, block in searched().items() if name not in ("window", "render_rules")}
+
+        assert [one.rule for one in problems_of(document, operation=Operation.UPDATE)] == ["DETAIL_UNLINKED"]
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: the range of slicing.split_field is sent nowhere, and nobody says so")
+def test_a_field_that_splits_must_reach_the_provider() -> None:
+    fields = [*small_document()["fields"], {"name": "number", "type": "NUMBER"}]
+    rule = {"field": "number", "op": "RANGE", "template": "{from}:{to}", "open_start": "0", "open_end": "9"}
+    rules = [*small_document()["render_rules"], rule]
+
+    assert problems_of(small_document(slicing={"split_field": "number"}, fields=fields, render_rules=rules))
+
+
 class TestPageSize:
     """A page asks for 70 % of the provider's cap, unless the file says otherwise."""
 

@@ -28,6 +28,7 @@ Document = dict[str, Any]
 Path = tuple[str | int, ...]
 
 TEXT = shipped_sources()["crossref.yaml"]
+STRATEGIES = frozenset({"TIME", "HYBRID"})
 
 
 def crossref(**blocks: Document) -> Document:
@@ -42,7 +43,7 @@ def crossref(**blocks: Document) -> Document:
 def spec_of(document: Document | str, query: str | None = None, now: datetime = NOW) -> SpecSnapshot:
     """What a document, or its text, compiles to for harvests."""
     file = read_source(document, "a.yaml") if isinstance(document, str) else SourceFile.model_validate(document)
-    request = CompileRequest(file.source.code, file.endpoints[0].name, Operation.HARVEST, query)
+    request = CompileRequest(file.source.code, file.endpoints[0].name, Operation.HARVEST, query, strategies=STRATEGIES)
     return compile_source(rows_of(file), request, now).spec
 
 
@@ -124,6 +125,9 @@ def _reordered(value: Any, order: random.Random) -> Any:
     return [_reordered(one, order) for one in value] if isinstance(value, list) else value
 
 
+REFUSED = pytest.mark.xfail(strict=True, reason="BUG: the default of slicing.split_max is above what a file may say")
+
+
 class TestDefaults:
     """A setting said at its default value is as if not said."""
 
@@ -134,7 +138,11 @@ class TestDefaults:
         if column in PLATFORM[block] and key not in yaml.safe_load(TEXT).get(block, {})
     )
 
-    @pytest.mark.parametrize(("block", "key"), UNSAID, ids=[".".join(pair) for pair in UNSAID])
+    @pytest.mark.parametrize(
+        ("block", "key"),
+        [pytest.param(*pair, marks=REFUSED if pair == ("slicing", "split_max") else ()) for pair in UNSAID],
+        ids=[".".join(pair) for pair in UNSAID],
+    )
     def test_of_the_platform(self, block: str, key: str) -> None:
         column, kind = SETTINGS[block].keys[key]
         said = kind.read(PLATFORM[block][column])
@@ -257,6 +265,14 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "stored_precision": "HOUR",
         "supports_updated_since": ({"stable_order": True}, False),
     },
+    "slicing": {
+        "strategy": "HYBRID",
+        "target_records": 900,
+        "probe_budget": 0,
+        "split_max": 9,
+        "max_queued": 0,
+        "id_buckets": 16,
+    },
     "retry": {
         "max_attempts": 4,
         "initial": "PT0.4S",
@@ -281,6 +297,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 FOR_CHECKS_AND_PEOPLE = {
     "pagination.order_by": "for people",
     "window.stable_order": "a promise the compiler checks",
+    "slicing.split_field": "there is no field here that can; see below",
     "retry.policy": "there is one",
     "rate_limit.provider_cap": "a limit the compiler checks",
     "batching.max_ids": "a limit the compiler checks",
@@ -314,6 +331,15 @@ def test_the_size_of_a_batch_of_details_is_in_the_fingerprint_of_a_source_that_h
     other = changed(document, ("batching", "id_batch_size"), 199)
 
     assert hashes(other)[0] != hashes(document)[0]
+
+
+def test_the_field_that_splits_is_in_the_fingerprint_of_a_source_that_has_one() -> None:
+    document = yaml.safe_load(shipped_sources()["pubmed.yaml"])
+    other = deepcopy(document)
+    del other["slicing"]["split_field"]
+
+    assert hashes(other)[0] != hashes(document)[0]
+    assert hashes(other)[1] == hashes(document)[1]
 
 
 WORDS_AND_GUARDS = {"source": {"name", "description", "docs_url"}, "endpoints": {"operations", "role"}}

@@ -316,6 +316,11 @@ OVERRIDES = {
     "window.lookback": ("P1D", 86_400),
     "window.step": ("PT1H", 3600),
     "window.overlap": ("PT5M", 300),
+    "slicing.strategy": ("HYBRID", "HYBRID"),
+    "slicing.target_records": ("900", 900),
+    "slicing.probe_budget": ("0", 0),
+    "slicing.max_queued": ("0", 0),
+    "slicing.id_buckets": ("16", 16),
     "batching.id_batch_size": ("50", 50),
     "retry.max_attempts": ("2", 2),
     "http.read_timeout": ("PT0.25S", 250),
@@ -340,11 +345,14 @@ class TestOverrides:
 
     def test_they_reach_the_snapshot_and_say_so(self) -> None:
         plain = compiled(small_document())
-        result = compiled(small_document(), overrides={name: text for name, (text, _) in OVERRIDES.items()})
+        overrides = {name: text for name, (text, _) in OVERRIDES.items()}
+        result = compiled(small_document(), overrides=overrides, strategies=frozenset({"TIME", "HYBRID"}))
         spec = result.spec
 
         assert (spec.paging.page_size, spec.paging.max_page, spec.time.lag_seconds) == (20, 7, 1200)
         assert (spec.time.lookback_seconds, spec.time.step_seconds, spec.time.overlap_seconds) == (86_400, 3600, 300)
+        assert (spec.slicing.strategy, spec.slicing.target_records, spec.slicing.probe_budget) == ("HYBRID", 900, 0)
+        assert (spec.slicing.max_queued, spec.slicing.id_buckets) == (0, 16)
         assert (spec.retry.max_attempts, spec.http.read_timeout_seconds) == (2, 0.25)
         assert {name for name, origin in result.origins().items() if origin == "trigger"} == OVERRIDABLE
         assert spec.fingerprint != plain.spec.fingerprint
@@ -370,6 +378,11 @@ class TestOverrides:
             ("window.lag", "-PT1M"),
             ("window.lag", "ten"),
             ("window.step", "P1Y2"),
+            ("slicing.strategy", "time"),
+            ("slicing.target_records", "0"),
+            ("slicing.probe_budget", "1001"),
+            ("slicing.max_queued", "-1"),
+            ("slicing.id_buckets", "0"),
             ("retry.max_attempts", "21"),
             ("http.read_timeout", "PT5M"),
             ("http.read_timeout", "PT0S"),
@@ -383,6 +396,11 @@ class TestOverrides:
         assert repr(text) in refused.value.message
 
     def test_one_that_breaks_a_rule_is_refused_like_a_file(self) -> None:
-        problems = problems_of(small_document(), overrides={"pagination.page_size": "101", "window.step": "PT30M"})
+        overrides = {"pagination.page_size": "101", "window.step": "PT30M", "slicing.strategy": "HYBRID"}
+        problems = problems_of(small_document(), overrides=overrides)
 
-        assert [problem.rule for problem in problems] == ["PAGE_SIZE_ABOVE_CAP", "STEP_NOT_WHOLE"]
+        assert [problem.rule for problem in problems] == [
+            "PAGE_SIZE_ABOVE_CAP",
+            "STEP_NOT_WHOLE",
+            "STRATEGY_UNAVAILABLE",
+        ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 import yaml
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -17,6 +18,7 @@ from ingest_core.registry.export import SCHEMA_FILE
 from ingest_core.registry.schema import schema_text, source_schema
 from ingest_core.registry.source_file import SourceFile
 from ingest_core.shipped import shipped_sources
+from ingest_core.store.tables import metadata
 from tests.support.small_source import Document, small_document, small_endpoint
 from tests.support.source_documents import documents
 
@@ -105,6 +107,29 @@ def test_every_key_of_a_block_is_known_under_the_name_files_use(kind: Any) -> No
     assert {kind.model.model_fields[key].alias or key for key in kind.keys} <= set(known)
     assert {"for", "effective_from", "effective_to"} <= set(known)
     assert not {"scope", "scope_text", "functions"} & set(known)
+
+
+def whole_numbers() -> Iterator[Any]:
+    """Every key that is a whole number, with what it may say and the column that keeps it."""
+    for block, kind in {**SETTINGS, **LISTS}.items():
+        known = SCHEMA["$defs"][kind.model.__name__]["properties"]
+        for key, (column, _) in kind.keys.items():
+            said = known[kind.model.model_fields[key].alias or key]
+            for one in said.get("anyOf", [said]):
+                if one.get("type") == "integer":
+                    marks = UNBOUNDED if (block, key) == ("slicing", "max_queued") else ()
+                    yield pytest.param(one, metadata.tables[kind.table].c[column], id=f"{block}.{key}", marks=marks)
+
+
+UNBOUNDED = pytest.mark.xfail(strict=True, reason="BUG: slicing.max_queued has no upper limit, but its column has one")
+
+
+@pytest.mark.parametrize(("said", "column"), whole_numbers())
+def test_a_whole_number_that_fits_the_file_fits_its_column(said: dict[str, Any], column: sa.Column[Any]) -> None:
+    largest = 2**63 if isinstance(column.type, sa.BigInteger) else 2**31
+
+    assert isinstance(column.type, sa.Integer)
+    assert said["maximum"] < largest
 
 
 @pytest.mark.parametrize("block", SETTINGS)

@@ -17,6 +17,7 @@ from ingest_core.model.spec import (
     ResponseSpec,
     RetrySpec,
     RuleSpec,
+    SlicingSpec,
     SpecSnapshot,
     WindowSpec,
 )
@@ -27,6 +28,7 @@ PARTS: dict[str, type[BaseModel]] = {
     "auth": AuthSpec,
     "pagination": PaginationSpec,
     "window": WindowSpec,
+    "slicing": SlicingSpec,
     "retry": RetrySpec,
     "rate": RateSpec,
     "response": ResponseSpec,
@@ -103,6 +105,15 @@ OTHER_SETTINGS: dict[str, Any] = {
         "min_window_seconds": 1,
         "max_window_seconds": 99,
     },
+    "slicing": {
+        "strategy": "HYBRID",
+        "target_records": 900,
+        "probe_budget": 0,
+        "split_field": "number",
+        "split_max": 9,
+        "max_queued": 0,
+        "id_buckets": 16,
+    },
     "retry": {
         "max_attempts": 1,
         "initial_seconds": 1.0,
@@ -139,6 +150,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "id_normalizer": "NONE",
     "on_equal": "CHANGED",
     "detail": DETAIL,
+    "item_endpoint": "dois",
 }
 EACH_SETTING = [
     {part: {name: value} if part in PARTS else change}
@@ -220,7 +232,7 @@ def test_a_part_of_a_part_writes_every_setting_and_reads_it_back(
 def test_a_setting_left_at_its_default_is_not_written_so_that_a_new_one_changes_no_hash() -> None:
     written = crossref_spec().json_value()
 
-    assert "detail" not in written
+    assert not {"detail", "slicing", "item_endpoint"} & written.keys()
     assert not {"body", "proxy", "verify_tls"} & written["http"].keys()
     assert not {"namespaces", "errors", "format"} & written["response"].keys()
     assert {"max_page", "token_ttl_seconds"} <= written["pagination"].keys()  # those of the first version always are
@@ -245,7 +257,7 @@ def test_compiling_twice_gives_the_same_fingerprint() -> None:
     assert compile_document(crossref_document()).fingerprint == crossref_spec().fingerprint
 
 
-@pytest.mark.parametrize("part", ["http", "window", "response"])
+@pytest.mark.parametrize("part", ["http", "window", "slicing", "response"])
 def test_a_setting_that_is_not_known_is_refused(part: str) -> None:
     with pytest.raises(ValueError, match="surprise"):
         crossref_spec(**{part: {"surprise": 1}})

@@ -7,11 +7,17 @@ from email.utils import parsedate_to_datetime
 NOISE = timedelta(seconds=2)
 """A `Date` has whole seconds, and may have been written before the answer was."""
 
+CREDIBLE = timedelta(days=1)
+"""What is further behind is no clock: a simulation, or an answer out of an archive."""
+
 
 def seconds_behind(headers: Mapping[str, str], now: datetime, since_asked: float) -> int:
     """Whole seconds the provider's clock is behind, as far as is certain; 0 where it says nothing."""
     said = headers.get("date")
-    if said is None:
+    if said is None or headers.get("age", "0").strip() not in (
+        "",
+        "0",
+    ):  # a cache keeps the date of the origin's answer
         return 0
     try:
         stated = parsedate_to_datetime(said)
@@ -20,4 +26,4 @@ def seconds_behind(headers: Mapping[str, str], now: datetime, since_asked: float
     if stated.tzinfo is None:
         stated = stated.replace(tzinfo=UTC)
     behind = now - timedelta(seconds=since_asked) - stated - NOISE
-    return max(0, int(behind.total_seconds()))
+    return max(0, int(behind.total_seconds())) if behind < CREDIBLE else 0

@@ -78,7 +78,7 @@ class Tally:
             "smallest": self.smallest,
             "largest": self.largest,
             "methods": dict(self.methods),
-            "timeline": self.bins if self.slices else [],
+            "timeline": self.bins if any(self.bins) else [],
         }
 
 

@@ -110,7 +110,7 @@ def note_reading(connection: sa.Connection, task: Task, stats: Mapping[str, Any]
             expr_hash=task.spec.expr_proto_hash,
             window_from=task.window.start,
             window_to=task.window.end,
-            record_count=stats.get("distinctCount", stats["retCount"]),
+            record_count=stats.get("distinctCount", 0),
             method_code=EstimateMethod.OBSERVED.value,
             created_at=now,
         )

@@ -187,7 +187,6 @@ def test_a_dry_run_shows_ids_asked_for_and_ids_that_wait_and_writes_nothing(desk
     assert contents(desk.database) == before
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: task_queue._load reads the bounds of ids as a range of numbers")
 def test_a_task_of_ids_can_be_claimed(desk: Desk) -> None:
     """Their bounds are text, and no range of a second field."""
     desk.plan(operation=UPDATE, ids=("a", "b"))
@@ -207,10 +206,7 @@ def both_ways(database: Database) -> Desk:
     return set_up(database, endpoints=endpoints)
 
 
-SHARED = "BUG: a refresh by id shares its namespace with a refresh by time"
-
-
-@pytest.mark.xfail(strict=True, reason=SHARED)
+@pytest.mark.xfail(strict=True, reason="BUG: a refresh by id shares its namespace with one by time")
 def test_a_refresh_by_id_is_not_about_to_read_the_day_on_which_it_was_asked_for(database: Database) -> None:
     """The window of a refresh by id only paces it: a refresh of that day by time has everything to read."""
     desk = both_ways(database)
@@ -218,7 +214,6 @@ def test_a_refresh_by_id_is_not_about_to_read_the_day_on_which_it_was_asked_for(
     assert desk.plan(24, 47, operation=UPDATE, endpoint="list", now=48).plan.slices == 23
 
 
-@pytest.mark.xfail(strict=True, reason=SHARED)
 def test_a_refresh_by_id_has_not_read_the_day_on_which_it_was_asked_for(database: Database) -> None:
     desk = both_ways(database)
     desk.plan(operation=UPDATE, endpoint="list", ids=("1", "2"), now=48)

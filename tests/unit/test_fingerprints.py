@@ -326,20 +326,13 @@ def test_another_value_of_a_setting_is_another_fingerprint_and_the_same_query(bl
     assert after[1] == before[1] == SHIPPED[1]
 
 
-def test_the_size_of_a_batch_of_details_is_in_the_fingerprint_of_a_source_that_has_them() -> None:
+@pytest.mark.parametrize(("place", "other"), [(("batching", "id_batch_size"), 199), (("slicing", "split_field"), None)])
+def test_what_has_no_use_here_is_in_the_fingerprint_of_a_source_that_uses_it(place: Path, other: Any) -> None:
     document = yaml.safe_load(shipped_sources()["pubmed.yaml"])
-    other = changed(document, ("batching", "id_batch_size"), 199)
+    before, after = hashes(document), hashes(changed(document, place, other))
 
-    assert hashes(other)[0] != hashes(document)[0]
-
-
-def test_the_field_that_splits_is_in_the_fingerprint_of_a_source_that_has_one() -> None:
-    document = yaml.safe_load(shipped_sources()["pubmed.yaml"])
-    other = deepcopy(document)
-    del other["slicing"]["split_field"]
-
-    assert hashes(other)[0] != hashes(document)[0]
-    assert hashes(other)[1] == hashes(document)[1]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
 
 
 WORDS_AND_GUARDS = {"source": {"name", "description", "docs_url"}, "endpoints": {"operations", "role"}}

@@ -344,9 +344,8 @@ class TestOverrides:
         assert read_overrides({name: text}) == {block: {column: value}}
 
     def test_they_reach_the_snapshot_and_say_so(self) -> None:
-        plain = compiled(small_document())
-        overrides = {name: text for name, (text, _) in OVERRIDES.items()}
-        result = compiled(small_document(), overrides=overrides, strategies=frozenset({"TIME", "HYBRID"}))
+        plain, said = compiled(small_document()), {name: text for name, (text, _) in OVERRIDES.items()}
+        result = compiled(small_document(), overrides=said, strategies=frozenset({"TIME", "HYBRID"}))
         spec = result.spec
 
         assert (spec.paging.page_size, spec.paging.max_page, spec.time.lag_seconds) == (20, 7, 1200)
@@ -379,10 +378,8 @@ class TestOverrides:
             ("window.lag", "ten"),
             ("window.step", "P1Y2"),
             ("slicing.strategy", "time"),
-            ("slicing.target_records", "0"),
             ("slicing.probe_budget", "1001"),
             ("slicing.max_queued", "-1"),
-            ("slicing.id_buckets", "0"),
             ("retry.max_attempts", "21"),
             ("http.read_timeout", "PT5M"),
             ("http.read_timeout", "PT0S"),
@@ -396,11 +393,7 @@ class TestOverrides:
         assert repr(text) in refused.value.message
 
     def test_one_that_breaks_a_rule_is_refused_like_a_file(self) -> None:
-        overrides = {"pagination.page_size": "101", "window.step": "PT30M", "slicing.strategy": "HYBRID"}
-        problems = problems_of(small_document(), overrides=overrides)
+        said = {"pagination.page_size": "101", "window.step": "PT30M", "slicing.strategy": "HYBRID"}
+        rules = [problem.rule for problem in problems_of(small_document(), overrides=said)]
 
-        assert [problem.rule for problem in problems] == [
-            "PAGE_SIZE_ABOVE_CAP",
-            "STEP_NOT_WHOLE",
-            "STRATEGY_UNAVAILABLE",
-        ]
+        assert rules == ["PAGE_SIZE_ABOVE_CAP", "STEP_NOT_WHOLE", "STRATEGY_UNAVAILABLE"]

@@ -124,7 +124,7 @@ def whole_numbers() -> Iterator[Any]:
 UNBOUNDED = pytest.mark.xfail(strict=True, reason="BUG: slicing.max_queued has no upper limit, but its column has one")
 
 
-@pytest.mark.parametrize(("said", "column"), whole_numbers())
+@pytest.mark.parametrize(("said", "column"), list(whole_numbers()))
 def test_a_whole_number_that_fits_the_file_fits_its_column(said: dict[str, Any], column: sa.Column[Any]) -> None:
     largest = 2**63 if isinstance(column.type, sa.BigInteger) else 2**31
 

@@ -1,0 +1,150 @@
+"""A refresh by id, from a list to the store: each id once, under the search that owns it, resumed where it stopped."""
+
+import json
+from threading import Event
+from typing import Any
+
+import pytest
+
+from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.ports import Request, Response
+from ingest_core.execution.run_task import TaskRunner
+from ingest_core.model.codes import Operation, TaskStatus
+from ingest_core.model.instant import format_instant
+from ingest_core.model.spec import AuthSpec
+from ingest_core.planning.report import PlanReport
+from ingest_core.planning.request import PlanRequest
+from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_item, ing_quarantine, ing_task_run_batch
+from tests.support.stores import SOURCE, Stores, at, claim, column, rows, source_rows, trigger
+
+ANSWER = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
+REFRESHED: dict[str, Any] = {
+    "endpoints": [
+        {
+            "name": "list",
+            "path": "/list",
+            "operations": ["HARVEST"],
+            "detail": "whole",
+            "response": {"items": "$.items", "id": "$", "total": "$.total"},
+        },
+        {
+            "name": "whole",
+            "role": "DETAIL",
+            "method": "POST",
+            "path": "/whole",
+            "operations": ["UPDATE"],
+            "body": {"format": "JSON", "template": {"ids": "{ids}"}},
+            "response": ANSWER,
+        },
+    ],
+    "batching": {"id_batch_size": 2},
+    "rate_limit": {"requests_per_second": 100_000, "burst": 1000},
+    "retry": {"initial": "PT0S", "max": "PT0S", "max_attempts": 2},
+}
+
+
+class Library:
+    """An Upstream that gives books by id; one that is not there is not given."""
+
+    def __init__(self, *gone: str, title: str = "Book") -> None:
+        self.gone = set(gone)
+        self.title = title
+        self.asked: list[list[str]] = []
+        self.stop: Event | None = None
+
+    def send(self, request: Request) -> Response:
+        """The books asked for."""
+        assert request.body is not None
+        ids = [*request.body["ids"]]
+        self.asked.append(ids)
+        books = [
+            {"id": one, "at": format_instant(at(1)), "title": f"{self.title} {one}"}
+            for one in ids
+            if one not in self.gone
+        ]
+        if self.stop and len(self.asked) == 2:
+            self.stop.set()
+        return Response("https://books.example/whole", 200, {}, json.dumps({"items": books}).encode(), 0.01)
+
+    def knows(self, auth: AuthSpec) -> bool:
+        """There is no secret here."""
+        return False
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+def plan_refresh(stores: Stores, *ids: str, **overrides: str) -> PlanReport:
+    """Plan a refresh of these ids."""
+    stores.registry.apply([source_rows(**REFRESHED)])
+    settings = {name.replace("__", "."): value for name, value in overrides.items()}
+    return stores.planner.plan(PlanRequest(SOURCE, Operation.UPDATE, ids=ids, overrides=settings), trigger())
+
+
+def work(stores: Stores, upstream: Library, stop: Event | None = None) -> RunSummary:
+    """Claim the task and work it."""
+    runner = TaskRunner(
+        stores.queue, stores.ledger, stores.cursors, stores.gate, upstream, stores.database, stop or Event()
+    )
+    return runner.run(claim(stores))
+
+
+def test_every_id_is_asked_for_once_a_batch_a_page(stores: Stores, library: Library) -> None:
+    plan_refresh(stores, "b3", "b1", "b2", "b1")
+    summary = work(stores, library)
+    assert (summary.status, summary.batches, summary.counts.inserted) == (TaskStatus.SUCCEEDED, 2, 3)
+    assert library.asked == [["b1", "b2"], ["b3"]]
+    assert column(stores.database, ing_task_run_batch, "before_token") == ["0", "2"]
+
+
+def test_records_belong_to_the_search_whose_details_they_are(stores: Stores, library: Library) -> None:
+    plan_refresh(stores, "b1")
+    work(stores, library)
+    assert column(stores.database, ing_item, "endpoint_name") == ["list"]
+
+
+def test_a_refresh_takes_what_has_changed_though_its_time_has_not(stores: Stores, library: Library) -> None:
+    plan_refresh(stores, "b1")
+    work(stores, library)
+    plan_refresh(stores, "b1")
+    summary = work(stores, Library(title="Better book"))
+    assert summary.counts.updated == 1
+    assert [row["record"]["title"] for row in rows(stores.database, ing_item)] == ["Better book b1"]
+
+
+def test_an_id_that_is_gone_is_in_quarantine(stores: Stores) -> None:
+    plan_refresh(stores, "b1", "b2", "b3")
+    summary = work(stores, Library("b2"))
+    assert (summary.status, summary.counts.inserted, summary.counts.quarantined) == (TaskStatus.SUCCEEDED, 2, 1)
+    assert [(row["provider_id"], row["reason_code"]) for row in rows(stores.database, ing_quarantine)] == [
+        ("b2", "DETAIL_MISSING")
+    ]
+
+
+def test_another_attempt_goes_on_with_the_ids_that_are_left(stores: Stores, library: Library) -> None:
+    plan_refresh(stores, *(f"b{number}" for number in range(8)))
+    stop = library.stop = Event()
+    assert work(stores, library, stop).status == TaskStatus.QUEUED
+    committed = set(column(stores.database, ing_item, "provider_id"))
+    again = Library()
+    assert work(stores, again).status == TaskStatus.SUCCEEDED
+    assert committed
+    assert not committed & {one for batch in again.asked for one in batch}
+    assert len(column(stores.database, ing_item, "provider_id")) == 8
+
+
+def test_it_moves_no_watermark(stores: Stores, library: Library) -> None:
+    plan_refresh(stores, "b1")
+    work(stores, library)
+    assert rows(stores.database, ing_cursor) == rows(stores.database, ing_cursor_event) == []
+
+
+def test_hash_buckets_group_the_same_ids_and_lose_none(stores: Stores, library: Library) -> None:
+    ids = [f"b{number}" for number in range(30)]
+    report = plan_refresh(stores, *ids, slicing__id_buckets="3")
+    assert report.plan.slices == 3
+    for _ in range(3):
+        assert work(stores, library).status == TaskStatus.SUCCEEDED
+    assert sorted(one for batch in library.asked for one in batch) == sorted(ids)

@@ -14,10 +14,8 @@ CREDIBLE = timedelta(days=1)
 def seconds_behind(headers: Mapping[str, str], now: datetime, since_asked: float) -> int:
     """Whole seconds the provider's clock is behind, as far as is certain; 0 where it says nothing."""
     said = headers.get("date")
-    if said is None or headers.get("age", "0").strip() not in (
-        "",
-        "0",
-    ):  # a cache keeps the date of the origin's answer
+    cached = headers.get("age", "0").strip() not in ("", "0")  # and has the date of the origin's answer
+    if said is None or cached:
         return 0
     try:
         stated = parsedate_to_datetime(said)

@@ -1,5 +1,6 @@
 """What a stored slice says: its boundaries, its budget and its hints, checked before it is stored."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -146,21 +147,16 @@ class SliceSpec(Payload):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def check_slice(value: dict[str, Any]) -> SliceSpec:
+def check_slice(value: Mapping[str, Any]) -> SliceSpec:
     """The specification, if it may be stored."""
     try:
         return SliceSpec.model_validate(value)
     except ValidationError as error:
-        raise slice_invalid(error) from error
-
-
-def slice_invalid(error: ValidationError) -> BadInput:
-    """Why a slice must not be stored, as people read it."""
-    first = error.errors()[0]
-    place = ".".join(map(str, first["loc"])) or "slice_spec"
-    return BadInput(
-        "SLICE_INVALID",
-        f"{place}: {first['msg']}",
-        where="slice_spec",
-        remedy="nothing was stored; the strategy that made this slice is wrong",
-    )
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "slice_spec"
+        raise BadInput(
+            "SLICE_INVALID",
+            f"{place}: {first['msg']}",
+            where="slice_spec",
+            remedy="nothing was stored; the strategy that made this slice is wrong",
+        ) from error

@@ -140,8 +140,8 @@ class Planner:
         for _ in tally.watch(islice(drafts, room)):
             pass
         remarks = self._remarks(compiled, proposal, tally, short=next(drafts, None) is not None)
-        start, end = proposal.decision.start, max(proposal.decision.start, proposal.decision.end)
-        plan = StoredPlan(0, "", PlanStatus.DRAFT, start, end, tally.slices, tally.slices, remarks)
+        start, until = proposal.decision.start, proposal.decision.until
+        plan = StoredPlan(0, "", PlanStatus.DRAFT, start, until, tally.slices, tally.slices, remarks)
         return PlanReport(plan, spec.operation_code, created=True, dry_run=True)
 
     def derive(
@@ -241,7 +241,7 @@ class Planner:
             instance_id=instance_id,
             namespace=proposal.namespace,
             start=decision.start,
-            end=max(decision.start, decision.end),
+            end=decision.until,
             spec=spec,
             strategy=self._strategy(spec).code,
             slice_params=params,

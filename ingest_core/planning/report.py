@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from ingest_core.model.instant import format_instant
@@ -119,8 +118,3 @@ class PlanReport:
             "stock": remarks.get("stock"),
             "dry_run": self.dry_run,
         }
-
-
-def ends(decision_start: datetime, decision_end: datetime) -> tuple[datetime, datetime]:
-    """A plan's window as stored: never ending before it begins."""
-    return decision_start, max(decision_start, decision_end)

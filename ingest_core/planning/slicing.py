@@ -5,20 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from pydantic import ValidationError
-
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import PRIORITY
 from ingest_core.model.expression import In, Node, both, from_json, part_range, window_range
 from ingest_core.model.slice_codes import PRECISION
-from ingest_core.model.slice_spec import (
-    CursorPayload,
-    HintsPayload,
-    RangePayload,
-    SliceSpec,
-    WindowPayload,
-    slice_invalid,
-)
+from ingest_core.model.slice_spec import HintsPayload, SliceSpec, check_slice
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
 from ingest_core.model.work import ID_FIELD, Namespace
@@ -87,18 +78,10 @@ class Drafter:
 
     def _slice_spec(self, piece: Piece) -> SliceSpec:
         config, records = self.spec.window or PATROL, piece.estimate.records
-        bounds = {**({"range": piece.range.json()} if piece.range else {}), **piece.bounds}
-        try:
-            return SliceSpec(
-                strategy=self.strategy,
-                window=WindowPayload(start=piece.window.start, end=piece.window.end, precision=PRECISION[config.unit]),
-                range=RangePayload.model_validate(bounds["range"]) if "range" in bounds else None,
-                cursor=CursorPayload.model_validate(bounds["cursor"]) if "cursor" in bounds else None,
-                budget=budget_of(self.spec, records),
-                hints=self._hints(piece, config),
-            )
-        except ValidationError as error:
-            raise slice_invalid(error) from error
+        beside = {"range": piece.range.json()} if piece.range else piece.bounds
+        window = {"from": piece.window.start, "to": piece.window.end, "precision": PRECISION[config.unit]}
+        budget, hints = budget_of(self.spec, records), self._hints(piece, config)
+        return check_slice({"strategy": self.strategy, "window": window, **beside, "budget": budget, "hints": hints})
 
     def _hints(self, piece: Piece, config: WindowSpec) -> HintsPayload:
         paging, records = self.spec.pagination, piece.estimate.records

@@ -44,6 +44,11 @@ class WindowDecision:
     warnings: list[str] = field(default_factory=list)
 
     @property
+    def until(self) -> datetime:
+        """Its end as stored: never before its start."""
+        return max(self.start, self.end)
+
+    @property
     def window(self) -> Window | None:
         """The window itself; none when it is empty."""
         return window_or_none(self.start, self.end)

@@ -72,18 +72,10 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Turn a request into a plan with slices and tasks."""
-    request = PlanRequest(
-        source=source,
-        operation=operation,
-        endpoint=endpoint,
-        user_from=_instant(window_from, "--from"),
-        user_to=_instant(window_to, "--to"),
-        query=query,
-        overrides=read_assignments(overrides),
-        campaign=campaign,
-        newest_first=newest_first,
-        ids=_read_ids(ids) if ids else (),
-    )
+    bounds = (_instant(window_from, "--from"), _instant(window_to, "--to"))
+    settings = read_assignments(overrides)
+    named = _read_ids(ids) if ids else ()
+    request = PlanRequest(source, operation, endpoint, *bounds, query, settings, campaign, newest_first, named)
     moment = _instant(now, "--now")
     trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")
     with open_app() as app:
@@ -186,17 +178,9 @@ def explain_window(
     as_json: AsJson = False,
 ) -> None:
     """Show how the window of a plan comes about, line by line."""
-    request = PlanRequest(
-        source=source,
-        operation=operation,
-        endpoint=endpoint,
-        user_from=_instant(window_from, "--from"),
-        user_to=_instant(window_to, "--to"),
-        query=query,
-        overrides=read_assignments(overrides),
-        campaign=campaign,
-        newest_first=newest_first,
-    )
+    bounds = (_instant(window_from, "--from"), _instant(window_to, "--to"))
+    settings = read_assignments(overrides)
+    request = PlanRequest(source, operation, endpoint, *bounds, query, settings, campaign, newest_first)
     moment = _instant(now, "--now")
     with open_app() as app:
         proposal = app.planner.resolve(request, app.planner.compile(request, now=moment), moment)

@@ -84,7 +84,10 @@ def floor_to_calendar(instant: datetime, unit: CalendarUnit) -> datetime:
 
 @dataclass(frozen=True)
 class Grid:
-    """The instants at which a provider's units, or multiples of them, begin by its own clocks."""
+    """The instants at which a provider's units, or multiples of them, begin by its own clocks.
+
+    What a clock shows twice begins twice; what it skips begins when it is put forward.
+    """
 
     step: timedelta
     zone: str = "UTC"
@@ -93,32 +96,64 @@ class Grid:
         """The last of them that is not after `instant`."""
         if self.zone == "UTC":
             return floor_to(instant, self.step)
-        local = self._local(instant)
-        while (found := self._instant(local)) > instant:  # a clock put forward skipped it
-            local -= self.step
-        return found
+        offset = self._offset(instant)
+        begun = self._last(_clock(instant, offset))
+        found = _instant(begun, offset)
+        before = self._offset(found)
+        if before == offset:
+            return found
+        change = self._change(found, instant)
+        left, right = _clock(change, before), _clock(change, offset)
+        if left < right:  # put forward, from left to right
+            return change if begun >= left else _instant(begun, before)
+        return _instant(self._last(left - MICROSECOND), before)
 
     def after(self, instant: datetime) -> datetime:
         """The first of them that is after `instant`."""
         if self.zone == "UTC":
             return floor_to(instant, self.step) + self.step
-        local = self._local(instant)
-        while (found := self._instant(local)) <= instant:  # a clock put back comes by twice
-            local += self.step
-        return found
+        offset = self._offset(instant)
+        begins = self._last(_clock(instant, offset)) + self.step
+        found = _instant(begins, offset)
+        later = self._offset(found)
+        if later == offset:
+            return found
+        change = self._change(instant, found)
+        left, right = _clock(change, offset), _clock(change, later)
+        if left < right:
+            return change if begins < right else _instant(begins, later)
+        return _instant(self._last(right - MICROSECOND) + self.step, later)
 
     def ceil(self, instant: datetime) -> datetime:
         """The first of them that is not before `instant`."""
-        floor = self.floor(instant)
-        return floor if floor == instant else self.after(instant)
+        return self.after(instant - MICROSECOND)
 
-    def _local(self, instant: datetime) -> datetime:
-        """What the provider's clock shows at the start of the step."""
-        clock = instant.astimezone(ZoneInfo(self.zone)).replace(tzinfo=None, fold=0)
+    def _offset(self, instant: datetime) -> timedelta:
+        """How far the provider's clocks are ahead of UTC at that instant."""
+        offset = instant.astimezone(ZoneInfo(self.zone)).utcoffset()
+        assert offset is not None
+        return offset
+
+    def _last(self, clock: datetime) -> datetime:
+        """What the clock shows where the step that holds `clock` begins."""
         return clock - (clock - _CLOCK_EPOCH) % self.step
 
-    def _instant(self, local: datetime) -> datetime:
-        return local.replace(tzinfo=ZoneInfo(self.zone)).astimezone(UTC)
+    def _change(self, early: datetime, late: datetime) -> datetime:
+        """When between two instants the clocks were changed."""
+        offset = self._offset(late)
+        while late - early > MICROSECOND:
+            middle = early + (late - early) // 2
+            early, late = (early, middle) if self._offset(middle) == offset else (middle, late)
+        return late
+
+
+def _clock(instant: datetime, offset: timedelta) -> datetime:
+    """What a clock that is so far ahead of UTC shows."""
+    return (instant + offset).replace(tzinfo=None)
+
+
+def _instant(clock: datetime, offset: timedelta) -> datetime:
+    return (clock - offset).replace(tzinfo=UTC)
 
 
 def unit_grid(unit: TimeUnit, zone: str = "UTC") -> Grid:

@@ -157,7 +157,7 @@ class SlicingSpec(Frozen):
     target_records: int | None = None
     probe_budget: int | None = None
     split_field: str | None = None
-    split_max: int = 2**31
+    split_max: int = 2**31 - 1
     max_queued: int = 10_000
     id_buckets: int | None = None
 

@@ -57,7 +57,8 @@ def campaign_namespace(spec: SpecSnapshot, campaign: str | None, *, newest_first
     if spec.operation_code == Operation.BACKFILL:
         direction = "newest_first" if newest_first else "oldest_first"
         return namespace_of(spec, hash_of(campaign, spec.endpoint_name, spec.expr_proto_hash, direction))
-    return namespace_of(spec, hash_of(campaign, spec.endpoint_name, spec.expr_proto_hash))
+    by_id = ["ids"] if spec.window is None else []
+    return namespace_of(spec, hash_of(campaign, spec.endpoint_name, spec.expr_proto_hash, *by_id))
 
 
 def namespace_of(spec: SpecSnapshot, key: str) -> Namespace:

@@ -104,14 +104,14 @@ def resolve_backfill(
     sums.set("to", "MIN", "user.to", "campaign.to", "forward", "now_safe", why="never beyond any of them")
     if request.newest_first:
         _first(sums, config, ("user.from", "campaign.from"), below="to")
-        if cursor:
-            sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
     elif cursor:
         sums.set("from", "MAX", "watermark", "user.from", why="what is older has been read")
     else:
         _first(sums, config, ("user.from",), below="to")
-    sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
     _align(sums, config)
+    if cursor and request.newest_first:
+        sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
+    sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
     return _decided(sums, "fill")
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from ingest_core.model.codes import EndpointRole, ExprOp, FieldType, Operation
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput
-from ingest_core.model.expression import EVERYTHING, Node, Range, both
+from ingest_core.model.expression import EVERYTHING, Node, Range, both, part_range
+from ingest_core.model.id_range import IdRange
 from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SlicingSpec, SpecSnapshot, WindowSpec
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
@@ -144,7 +145,7 @@ class _Compiler:
         retry, rate = retry_part(blocks["retry"], found), rate_part(blocks["rate_limit"], found)
         expression = self._expression()
         if window and http and not found.problems and self._query_error is None:
-            self._check_rendering(rules, params, window, expression)
+            self._check_rendering(rules, params, window, expression, slicing.split_field)
         self._note_degradations()
         self._refuse()
         assert http is not None
@@ -276,11 +277,14 @@ class _Compiler:
                     self._query_error = error
         return node
 
-    def _check_rendering(self, rules: list[RuleSpec], params: list[ParamSpec], window: WindowSpec, query: Node) -> None:
+    def _check_rendering(
+        self, rules: list[RuleSpec], params: list[ParamSpec], window: WindowSpec, query: Node, split_by: str | None
+    ) -> None:
         """A query that cannot be written is refused now, not by the executor."""
         bounds = Range(window.field, self._now, self._now) if window.supports_updated_since else EVERYTHING
+        part = part_range(IdRange(split_by)) if split_by else EVERYTHING
         try:
-            rendered = Renderer(rules, TimeText(window.format)).render(both(query, bounds))
+            rendered = Renderer(rules, TimeText(window.format)).render(both(query, bounds, part))
         except Unrenderable as error:
             raise refuse_unrenderable(error, self._found.where) from error
         carried = any(param.value == "query" for param in params) or "query" in body_names(

@@ -37,7 +37,7 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "supports_updated_since": True,
         "stable_order": False,
     },
-    "slicing": {"slice_strategy_code": SliceStrategy.TIME.value, "split_max": 2**31, "max_queued": 10_000},
+    "slicing": {"slice_strategy_code": SliceStrategy.TIME.value, "split_max": 2**31 - 1, "max_queued": 10_000},
     "retry": {
         "backoff_policy_code": BackoffPolicy.EXPONENTIAL_JITTER.value,
         "max_attempts": 5,

@@ -167,7 +167,7 @@ class Slicing(ScopedBlock):
         default=None, description="A numeric field by which a unit of time that holds too much is split."
     )
     split_max: Count | None = Field(default=None, description="About the highest number of split_field.")
-    max_queued: Annotated[int, Field(ge=0)] | None = Field(
+    max_queued: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         default=None, description="So many tasks of a partition may wait; 0: any number."
     )
     id_buckets: Count | None = Field(default=None, description="Group ids by hash into so many; default: in ranges.")

@@ -124,12 +124,13 @@ def test_a_harvest_stores_what_the_museum_has(patra: Patra) -> None:
     assert patra("registry", "diff", str(FILE))["changes"]
     patra("registry", "apply", str(FILE), "--yes")
     assert patra("registry", "diff", str(FILE))["changes"] == []
-    patra("plan", "museum", *TWO_DAYS)
+    sizes = patra("plan", "museum", *TWO_DAYS)["sizes"]
     done = patra("execute", "--source", "museum")
     stored = {row["provider_id"]: row for row in patra.rows("ing_item")}
     kept = {one["objectNumber"]: one for one in changed_on(1, 2) if not _withheld(one)}
 
-    assert done["tasks"] == {"succeeded": 2, "partial": 0, "failed": 0}
+    assert (sizes["estimated_records"], sizes["methods"]) == (len(changed_on(1, 2)), {"COUNT": 1})
+    assert done["tasks"] == {"succeeded": 1, "partial": 0, "failed": 0}
     assert {name: row["record"] for name, row in stored.items()} == {
         name: common_record(one) for name, one in kept.items()
     }

@@ -79,7 +79,7 @@ def test_a_window_that_ends_before_it_begins_leaves_no_row(patra: Patra, window:
     [
         ("plan", "crossref", "--from", "yesterday"),
         ("plan", "crossref", "--operation", "DESTROY"),
-        ("plan", "crossref", "--operation", "BACKFILL"),
+        ("plan", "crossref", "--operation", "UPDATE"),
         ("plan",),
         ("execute", "--max-tasks", "0"),
         ("frobnicate",),
@@ -117,6 +117,7 @@ def test_a_database_without_schema_is_refused_with_the_way_out(
 
 
 def test_an_unreachable_upstream_leaves_every_task_queued(patra: Patra, monkeypatch: pytest.MonkeyPatch) -> None:
+    patra.apply_crossref(window={"max_window": "PT6H"})
     patra("plan", "crossref", "--from", "2026-01-01", "--to", "2026-01-02")
     monkeypatch.setenv("PATRA_UPSTREAM_CROSSREF", "http://127.0.0.1:1/crossref")
     error = patra("execute", exit_code=3)["error"]

@@ -11,6 +11,8 @@ from ingest_core.store.run_ledger import SqlRunLedger
 from tests.support.patra import Patra, Row
 
 START, END = "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"
+BY_STEP = {"max_window": "PT6H"}
+"""No slice is longer than a step, however little it holds."""
 IN_FLIGHT = 2
 """The page asked for, and the one fetched ahead."""
 
@@ -20,6 +22,7 @@ class Crash(BaseException):
 
 
 def _kill_in_the_middle(patra: Patra, sandbox: Sandbox, after_requests: int) -> None:
+    sandbox.clear_requests()
     sandbox.script({"kind": "latency", "seconds": 0.05, "times": None})
     worker = patra.start("execute")
     deadline = time.monotonic() + 60
@@ -57,7 +60,7 @@ def _assert_as_if_nothing_happened(patra: Patra, sandbox: Sandbox) -> None:
 def test_a_scroll_begins_its_slice_again_and_no_other(
     patra: Patra, quiet_sandbox: Sandbox, after_requests: int
 ) -> None:
-    patra.apply_crossref(pagination={"page_size": 25})
+    patra.apply_crossref(pagination={"page_size": 25}, window=BY_STEP)
     patra("plan", "crossref", "--from", START, "--to", END)
     _kill_in_the_middle(patra, quiet_sandbox, after_requests)
     before = len(quiet_sandbox.requests("crossref"))
@@ -82,7 +85,7 @@ def test_a_plain_token_goes_on_where_the_last_page_was_committed(
     patra: Patra, quiet_sandbox: Sandbox, after_requests: int
 ) -> None:
     quiet_sandbox.configure(scroll="token")
-    patra.apply_crossref(pagination={"page_size": 25, "position": "CLIENT"})
+    patra.apply_crossref(pagination={"page_size": 25, "position": "CLIENT"}, window=BY_STEP)
     patra("plan", "crossref", "--from", START, "--to", END)
     _kill_in_the_middle(patra, quiet_sandbox, after_requests)
     committed = {f"ing-{run}-{batch}" for run, batch in _committed_pages(patra)}
@@ -155,6 +158,7 @@ def test_who_is_asked_to_stop_gives_the_task_back_at_once(
 ) -> None:
     patra.apply_crossref(pagination={"page_size": 25})
     patra("plan", "crossref", "--from", START, "--to", END)
+    quiet_sandbox.clear_requests()
     quiet_sandbox.script({"kind": "latency", "seconds": 0.2, "times": None})
     worker = patra.start("execute")
     while len(quiet_sandbox.requests("crossref")) < 3:
@@ -170,10 +174,13 @@ def test_who_is_asked_to_stop_gives_the_task_back_at_once(
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 def test_a_page_limit_ends_partial_and_says_so(patra: Patra, quiet_sandbox: Sandbox) -> None:
     patra.apply_crossref(pagination={"page_size": 25, "max_page": 2})
-    patra("plan", "crossref", "--from", START, "--to", "2026-01-01T06:00:00Z")
+    unaware = ("--set", "slicing.probe_budget=0")
+    patra("plan", "crossref", "--from", START, "--to", "2026-01-01T06:00:00Z", *unaware)
     done = patra("execute")
     assert done["tasks"]["partial"] == 1
     assert "max_page 2" in done["errors"][0]
     assert len(quiet_sandbox.requests("crossref")) == 2
     (cursor,) = patra("cursor", "list")
     assert cursor["value"] == "2026-01-01T00:00:00.000000Z"
+    (wish,) = patra.rows("ing_reslice_request")
+    assert (wish["reason_code"], wish["status_code"]) == ("PAGE_CAP", "OPEN")

@@ -21,6 +21,8 @@ from tests.support.patra import Patra, Row
 
 T = TypeVar("T")
 START, END = "2026-01-01T00:00:00Z", "2026-01-01T12:00:00Z"
+BY_STEP = {"max_window": "PT6H"}
+"""No slice is longer than a step: there are two."""
 LEASE = timedelta(seconds=60)
 MORE_STEPS_THAN_THERE_ARE = 400
 
@@ -119,7 +121,7 @@ def _assert_no_committed_page_again(log: list[Row], before: int, committed: set[
 
 def _configure(patra: Patra, sandbox: Sandbox, position: str) -> None:
     sandbox.configure(scroll="server" if position == "SERVER" else "token")
-    patra.apply_crossref(pagination={"page_size": 60, "position": position}, retry={"max_attempts": 1})
+    patra.apply_crossref(pagination={"page_size": 60, "position": position}, retry={"max_attempts": 1}, window=BY_STEP)
     patra("plan", "crossref", "--from", START, "--to", END)
 
 

@@ -10,9 +10,12 @@ from tests.support.patra import Patra
 
 START, END = "2026-01-01T00:00:00Z", "2026-01-11T00:00:00Z"
 PERIOD = ("--from", START, "--to", END)
+BY_STEP = {"max_window": "PT6H"}
+"""No slice is longer than a step, however little it holds."""
 
 
 def test_a_harvest_of_5000_works_equals_the_truth(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    patra.apply_crossref(window=BY_STEP)
     plan = patra("plan", "crossref", *PERIOD)
     assert (plan["slices"], plan["tasks_created"], plan["reason"]) == (40, 40, None)
     done = patra("execute")
@@ -34,6 +37,7 @@ def test_a_harvest_of_5000_works_equals_the_truth(patra: Patra, quiet_sandbox: S
 def test_the_ledger_accounts_for_every_request_and_record(patra: Patra, quiet_sandbox: Sandbox) -> None:
     patra.apply_crossref(pagination={"page_size": 100})
     patra("plan", "crossref", "--from", START, "--to", "2026-01-03")
+    quiet_sandbox.clear_requests()
     done = patra("execute")
     batches = patra.rows("ing_task_run_batch")
     asked = [request for request in quiet_sandbox.requests("crossref") if request["status"] == 200]
@@ -48,6 +52,7 @@ def test_the_ledger_accounts_for_every_request_and_record(patra: Patra, quiet_sa
 
 
 def test_planning_twice_with_one_trigger_key_creates_nothing_the_second_time(patra: Patra) -> None:
+    patra.apply_crossref(window=BY_STEP)
     first = patra("plan", "crossref", *PERIOD, "--trigger-key", "monday")
     second = patra("plan", "crossref", *PERIOD, "--trigger-key", "monday")
     assert (first["tasks_created"], first["tasks_existing"]) == (40, 0)
@@ -63,6 +68,7 @@ def test_planning_twice_with_one_trigger_key_creates_nothing_the_second_time(pat
 
 
 def test_a_new_trigger_while_tasks_are_live_creates_none_for_their_windows(patra: Patra) -> None:
+    patra.apply_crossref(window=BY_STEP)
     patra("plan", "crossref", "--from", START, "--to", "2026-01-03")
     overlapping = patra("plan", "crossref", "--from", START, "--to", "2026-01-04")
     assert overlapping["tasks_created"] == 4
@@ -99,6 +105,7 @@ def test_a_later_harvest_reads_only_what_changed_since(patra: Patra, quiet_sandb
 def test_a_changed_registry_does_not_change_a_plan_that_is_made(patra: Patra, quiet_sandbox: Sandbox) -> None:
     patra("plan", "crossref", "--from", START, "--to", "2026-01-02")
     patra.apply_crossref(pagination={"page_size": 7})
+    quiet_sandbox.clear_requests()
     patra("execute")
     assert {request["query"]["rows"] for request in quiet_sandbox.requests("crossref")} == {"700"}
 

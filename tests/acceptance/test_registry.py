@@ -54,6 +54,7 @@ def test_a_plan_says_where_each_setting_came_from(patra: Patra) -> None:
 
 def test_a_setting_for_one_plan_reaches_its_requests(patra: Patra, quiet_sandbox: Sandbox) -> None:
     patra("plan", "crossref", *PERIOD, "--now", "2026-01-12", "--set", "pagination.page_size=77")
+    quiet_sandbox.clear_requests()
     patra("execute", "--max-tasks", "1")
 
     assert quiet_sandbox.requests("crossref")[0]["query"]["rows"] == "77"

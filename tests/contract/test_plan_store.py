@@ -9,8 +9,9 @@ import pytest
 from ingest_core.model.codes import SchedulerCode, TaskStatus
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.work import CursorState
-from ingest_core.planning.plan import NOTHING_NEEDED, PlanReport
 from ingest_core.planning.ports import PlanTransaction
+from ingest_core.planning.proposal import NOTHING_NEEDED
+from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import Trigger
 from ingest_core.store.tables import (
     ing_cursor,
@@ -228,7 +229,7 @@ def test_looking_does_not_wait_for_a_planner(stores: Stores, others: Stores) -> 
     plan_harvest(stores, at(0), at(1))
 
     def look() -> bool:
-        others.planner.propose(request(at(0), at(2)), SPEC)
+        others.planner.estimate(request(at(0), at(2)), as_compiled(SPEC))
         return len(rows(others.database, ing_plan)) == 1  # the other plan is not there yet
 
     _, seen_before = while_uncommitted(stores.database, derivation(stores, at(0), at(2)), look)

@@ -206,7 +206,6 @@ def both_ways(database: Database) -> Desk:
     return set_up(database, endpoints=endpoints)
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: a refresh by id shares its namespace with one by time")
 def test_a_refresh_by_id_is_not_about_to_read_the_day_on_which_it_was_asked_for(database: Database) -> None:
     """The window of a refresh by id only paces it: a refresh of that day by time has everything to read."""
     desk = both_ways(database)

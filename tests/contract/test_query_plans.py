@@ -1,9 +1,36 @@
 """How the databases find rows in queues and ledgers that have grown."""
 
+from collections.abc import Callable
+
+import pytest
 import sqlalchemy as sa
 
-from ingest_core.store.tables import ing_cursor_event, ing_task
-from tests.support.stores import NAMESPACE, SOURCE, TTL_SECONDS, Stores, at, begin, explain, finish, plan_harvest, rows
+from ingest_core.model.window import Window
+from ingest_core.model.work import Partition
+from ingest_core.planning.ports import PlanTransaction
+from ingest_core.store.tables import (
+    ing_cursor,
+    ing_cursor_event,
+    ing_estimate,
+    ing_reslice_request,
+    ing_signal,
+    ing_task,
+)
+from tests.support.stores import (
+    NAMESPACE,
+    PARTITION,
+    SOURCE,
+    SPEC,
+    TTL_SECONDS,
+    Stores,
+    at,
+    begin,
+    change,
+    explain,
+    finish,
+    plan_harvest,
+    rows,
+)
 
 TASKS = 2500
 ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE {}", "mysql": "ANALYZE TABLE {}"}
@@ -46,15 +73,106 @@ def test_claiming_reads_its_index_and_sorts_nothing(stores: Stores) -> None:
         assert not any(word in plan for word in (*SORTS, *FULL_SCANS)), plan
 
 
+def found_by(plans: list[str], index: str) -> bool:
+    """Whether each plan reads the index, and no table whole."""
+    stored = ["\n".join(line for line in plan.splitlines() if "<derived" not in line) for plan in plans]
+    return all(index in plan and not any(word in plan for word in FULL_SCANS) for plan in stored)
+
+
 def test_planning_finds_live_tasks_by_index(stores: Stores) -> None:
     fill_queue(stores)
-    plans = explain(stores.database, lambda: plan_harvest(stores, at(5), at(6)), "ing_task.namespace_key")
-    for plan in plans:
-        assert "idx_task_" in plan
-        assert not any(word in plan for word in FULL_SCANS), plan
+    plans = explain(stores.database, lambda: plan_harvest(stores, at(5), at(6)), "SELECT ing_task.window_from")
+    assert found_by(plans, "idx_task_"), plans
 
 
-def test_advancing_reads_only_the_events_above_the_watermark(stores: Stores) -> None:
+def test_planning_finds_open_reslice_requests_by_index(stores: Stores) -> None:
+    fill_queue(stores)
+    tasks = [row["id"] for row in rows(stores.database, ing_task)]
+    values = [
+        {
+            **dict.fromkeys(("plan_id", "slice_id", "run_id"), number),
+            "task_id": tasks[number],
+            "remaining_from": at(number),
+            "remaining_to": at(number + 1),
+            "reason_code": "PAGE_CAP",
+            "status_code": "OPEN" if number % 100 == 0 else "SERVED",
+            "idempotent_key": f"request {number}",
+            "created_at": at(0),
+        }
+        for number in range(TASKS)
+    ]
+    fill(stores, ing_reslice_request, values)
+    plans = explain(stores.database, lambda: plan_harvest(stores, at(5), at(6)), "FROM ing_reslice_request")
+    assert found_by(plans, "idx_reslice_"), plans
+
+
+@pytest.mark.parametrize("partition", [PARTITION, None], ids=["of a partition", "in all"])
+def test_stock_is_counted_by_index(stores: Stores, partition: Partition | None) -> None:
+    fill_queue(stores)
+    plans = looking(stores, lambda seen: seen.queued(partition, 10_000), "FROM ing_task")
+    assert found_by(plans, "idx_task_"), plans
+
+
+def fill(stores: Stores, table: sa.Table, values: list[dict[str, object]]) -> None:
+    """Write rows past the stores, and let the server count them."""
+    with stores.database.write() as connection:
+        connection.execute(sa.insert(table), values)
+    analyze(stores, table)
+
+
+def looking(stores: Stores, work: Callable[[PlanTransaction], object], mentioning: str) -> list[str]:
+    """How the rows are found that a look at the plans reads."""
+
+    def look() -> None:
+        with stores.plans.look() as transaction:
+            work(transaction)
+
+    return explain(stores.database, look, mentioning)
+
+
+def test_sizes_are_found_by_index(stores: Stores) -> None:
+    now = stores.database.now()
+    values: list[dict[str, object]] = [
+        {
+            "provenance_code": SOURCE if number % 2 else "tapes",
+            "endpoint_name": "list",
+            "expr_hash": SPEC.expr_proto_hash,
+            "window_from": at(number),
+            "window_to": at(number + 1),
+            "record_count": number,
+            "method_code": "COUNT" if number % 3 else "OBSERVED",
+            "created_at": now,
+        }
+        for number in range(TASKS)
+    ]
+    fill(stores, ing_estimate, values)
+    for work in (lambda seen: seen.estimates(SPEC, Window(at(5), at(6))), lambda seen: seen.history(SPEC)):
+        plans = looking(stores, work, "FROM ing_estimate")
+        assert found_by(plans, "idx_estimate_window"), plans
+
+
+def test_ids_that_wait_are_found_by_index_in_order(stores: Stores) -> None:
+    values: list[dict[str, object]] = [
+        {
+            "campaign": "news",
+            "provenance_code": SOURCE if number % 2 else "tapes",
+            "endpoint_name": "list",
+            "operation_code": "UPDATE",
+            "provider_id": f"id {number}",
+            "signal_code": "REQUESTED",
+            "state_code": "OPEN" if number % 9 == 0 else "PLANNED",
+            "created_at": at(0),
+            "updated_at": at(0),
+        }
+        for number in range(TASKS)
+    ]
+    fill(stores, ing_signal, values)
+    plans = looking(stores, lambda seen: list(seen.open_signals(PARTITION)), "FROM ing_signal")
+    assert found_by(plans, "idx_signal_open"), plans
+
+
+def fill_events(stores: Stores) -> None:
+    """Many hours before midnight that were read."""
     plan_harvest(stores, at(0), at(1))
     finish(stores, begin(stores))
     pattern = rows(stores.database, ing_cursor_event)[-1]
@@ -67,10 +185,23 @@ def test_advancing_reads_only_the_events_above_the_watermark(stores: Stores) -> 
         }
         for number in range(TASKS)
     ]
-    with stores.database.write() as connection:
-        connection.execute(sa.insert(ing_cursor_event), values)
-    analyze(stores, ing_cursor_event)
+    fill(stores, ing_cursor_event, values)
+
+
+def test_advancing_reads_only_the_events_above_the_watermark(stores: Stores) -> None:
+    fill_events(stores)
     plans = explain(stores.database, lambda: stores.cursors.advance(NAMESPACE), "ing_cursor_event.window_to >")
-    for plan in plans:
-        assert "idx_cur_evt_window" in plan
-        assert not any(word in plan for word in FULL_SCANS), plan
+    assert found_by(plans, "idx_cur_evt_window"), plans
+
+
+def test_advancing_down_reads_only_the_events_below_the_watermark(stores: Stores) -> None:
+    fill_events(stores)
+    change(stores.database, ing_cursor, is_descending=1, normalized_instant=at(5 - TASKS))
+    plans = explain(stores.database, lambda: stores.cursors.advance(NAMESPACE), "ing_cursor_event.window_from <")
+    assert found_by(plans, "idx_cur_evt_from"), plans
+
+
+def test_planning_reads_only_the_events_of_its_window(stores: Stores) -> None:
+    fill_events(stores)
+    plans = looking(stores, lambda seen: list(seen.coverage(NAMESPACE, Window(at(-3), at(1)))), "FROM ing_cursor_event")
+    assert found_by(plans, "idx_cur_evt_"), plans

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.model.codes import Operation, SchedulerCode
@@ -14,12 +15,12 @@ from ingest_core.registry.compile import compile_spec
 from ingest_core.store.database import Database
 from ingest_core.store.dictionary import seed_dictionary
 from ingest_core.store.schema import SCHEMA_LEVEL, current_revision, head_revision, refuse_other_schema, upgrade_schema
-from ingest_core.store.tables import SOURCE_TABLES, ing_plan, ing_schema_info, ing_task
+from ingest_core.store.tables import SOURCE_TABLES, ing_schema_info, ing_task
 from tests.conftest import DatabaseFactory
 from tests.contract.test_schema import catalogue
-from tests.support.level_one import GOLDEN, LEVEL, OLD_ROWS, create_level_one, old_snapshot, window_of
-from tests.support.specs import NOW, crossref_spec
-from tests.support.stores import as_compiled, change, claim, contents, crash_at_every_step, rows, wire
+from tests.support.level_one import GOLDEN, LEVEL, OLD_ROWS, create_level_one, old_snapshot, plan_as_then, window_of
+from tests.support.specs import NOW, at, crossref_spec
+from tests.support.stores import as_compiled, begin, claim, contents, crash_at_every_step, finish, rows, wire
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 
@@ -34,15 +35,18 @@ def old(dialect: str, database_factory: DatabaseFactory) -> Iterator[Database]:
 
 
 def said(database: Database) -> dict[str, list[dict[str, Any]]]:
-    """All the Registry's rows without what they leave unsaid, whichever columns there are by now."""
+    """All the Registry's rows without what they leave unsaid, whichever tables and columns there are by now."""
     with database.read() as connection:
+        present = set(sa.inspect(connection).get_table_names())
         tables = {
             name: connection.exec_driver_sql(f"SELECT * FROM {name} ORDER BY id").mappings().all()
             for name in SOURCE_TABLES
+            if name in present
         }
     return {
         name: [{column: value for column, value in row.items() if value is not None} for row in table]
         for name, table in tables.items()
+        if table
     }
 
 
@@ -111,10 +115,11 @@ def test_upgrading_twice_is_harmless(old: Database) -> None:
 
 def test_an_upgrade_that_is_broken_off_anywhere_is_finished_by_the_next(old: Database, database: Database) -> None:
     before = said(old)
+    between = {"0002"} if old.dialect_name == "mysql" else set()  # which commits each change of the schema by itself
 
     def nothing_is_lost() -> None:
         assert said(old) == before
-        assert current_revision(old) in ("0001", head_revision())
+        assert current_revision(old) in {"0001", *between, head_revision()}
 
     crash_at_every_step(old, lambda: upgrade_schema(old), nothing_is_lost, stride=5)
     assert said(old) == before
@@ -129,16 +134,6 @@ def test_an_upgraded_source_can_be_changed(old: Database) -> None:
     registry.apply([changed])
     assert [row["refill_rate_per_sec"] for row in registry.rows("crossref")[RATES.name]] == [2.0]
     assert [row["id"] for row in rows(old, RATES)] == [1, 2, 3]
-
-
-def plan_as_then(database: Database) -> None:
-    """A plan of the slice the golden file tells of, stored with the snapshot of that time."""
-    window = window_of(GOLDEN["slice"]["window"])
-    wanted = PlanRequest("crossref", user_from=window.start, user_to=window.end)
-    fired, stores, spec = Trigger(SchedulerCode.CLI, "one"), wire(database), old_snapshot()
-    instance_id = stores.plans.record_trigger(fired, wanted, harvest_namespace(spec).partition)
-    stores.planner.derive(wanted, fired, instance_id, as_compiled(spec))
-    change(database, ing_plan, provenance_config_snapshot=GOLDEN["snapshot"])
 
 
 def test_a_task_planned_before_the_upgrade_asks_as_it_would_have(old: Database) -> None:
@@ -162,3 +157,19 @@ def test_a_plan_made_before_the_upgrade_is_found_by_its_trigger_after_it(old: Da
     report = stores.planner.derive(wanted, fired, instance_id, as_compiled(crossref_spec()))
     assert not report.created
     assert len(rows(old, ing_task)) == 1
+
+
+def test_an_old_harvest_goes_on_where_it_stood(old: Database) -> None:
+    plan_as_then(old)
+    upgrade_schema(old)
+    stores, namespace = wire(old), harvest_namespace(crossref_spec())
+    finish(stores, begin(stores))
+    assert stores.cursors.advance(namespace) == at("06:00")
+    wanted, fired = PlanRequest("crossref", user_to=at("12:00")), Trigger(SchedulerCode.CLI, "two")
+    instance_id = stores.plans.record_trigger(fired, wanted, namespace.partition)
+    report = stores.planner.derive(wanted, fired, instance_id, as_compiled(crossref_spec()))
+    assert (report.plan.start, report.plan.end) == (at("04:00"), at("12:00"))
+    assert [(row["window_from"], row["window_to"]) for row in rows(old, ing_task)] == [
+        (at("00:00"), at("06:00")),
+        (at("06:00"), at("12:00")),
+    ]

@@ -18,6 +18,7 @@ from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage
 from ingest_core.planning.estimate import Estimator
 from ingest_core.planning.request import PlanRequest
+from ingest_core.planning.window import resolve_backfill
 from tests.support.planning_model import (
     Cluster,
     Harvest,
@@ -44,8 +45,11 @@ def spec_with(window: dict[str, Any]) -> SpecSnapshot:
     return crossref_spec(window=window).model_copy(update={"slicing": sizes})
 
 
+HOURS = (CalendarUnit.MINUTE, CalendarUnit.HOUR)
+
+
 @st.composite
-def windows(draw: st.DrawFn) -> dict[str, Any]:
+def windows(draw: st.DrawFn, aligned: tuple[CalendarUnit, ...] = HOURS) -> dict[str, Any]:
     """Settings of some minutes to some hours, so that much happens in few steps."""
     unit = draw(st.sampled_from([TimeUnit.SECOND, TimeUnit.MINUTE, TimeUnit.HOUR]))
     lookback = draw(st.integers(0, 240)) * 60
@@ -58,9 +62,8 @@ def windows(draw: st.DrawFn) -> dict[str, Any]:
         "window_size_seconds": draw(st.integers(1, 12)) * 3600,
         "step_seconds": draw(st.integers(1, 6)) * 3600,
     }
-    if draw(st.booleans()):
-        aligned = st.sampled_from([CalendarUnit.MINUTE, CalendarUnit.HOUR])
-        window |= {"mode": WindowMode.CALENDAR, "align_to": draw(aligned)}
+    if aligned and draw(st.booleans()):
+        window |= {"mode": WindowMode.CALENDAR, "align_to": draw(st.sampled_from(aligned))}
     return window
 
 
@@ -216,3 +219,139 @@ class LateRecords(RuleBasedStateMachine):
 
 LateRecords.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 TestLateRecords = pytest.mark.timeout(120)(LateRecords.TestCase)
+
+TICKS = 200
+
+
+@given(windows(), st.sampled_from(STARTS), st.integers(5, 120))
+@settings(max_examples=12)
+def test_ticks_beside_a_stopped_executor_queue_new_time_and_nothing_twice(
+    window: dict[str, Any], start: datetime, gap_minutes: int
+) -> None:
+    harvest = Harvest(spec_with(window), Stubborn(700, NOTHING_KNOWN))
+    for number in range(TICKS):
+        harvest.tick(start + number * gap_minutes * MINUTE)
+    whole = Window(harvest.queued[0].window.start, harvest.queued[-1].window.end)
+
+    assert ground_of([(work.window, None) for work in harvest.queued]) == [(whole.start, whole.end, ((None, None),))]
+    assert length_of(harvest.queued) == whole.length
+    # a tick adds what is new since the one before: a slice, or two where a step begins within
+    steps = whole.length // timedelta(seconds=window["step_seconds"]) + 1
+    assert len(harvest.queued) <= TICKS + 2 * steps
+
+
+def run_around_poison(spec: SpecSnapshot, start: datetime, gap: timedelta) -> tuple[Harvest, list[Work], timedelta]:
+    """200 ticks with an executor at work, whose every reading of one instant fails: the failures, and the new time."""
+    harvest, now, poison = Harvest(spec, Stubborn(700, NOTHING_KNOWN)), start, start + 90 * MINUTE
+    failed: list[Work] = []
+    for _ in range(TICKS):
+        now += gap
+        harvest.tick(now)
+        for work in harvest.waiting():
+            harvest.begin(work, now)
+            poisoned = work.window.start <= poison < work.window.end
+            failed += [work] if poisoned else []
+            harvest.end(work, well=not poisoned)
+        harvest.advance()
+    return harvest, failed, now - harvest.queued[0].window.start
+
+
+@given(windows(), st.sampled_from(STARTS), st.integers(20, 120))
+@settings(max_examples=12)
+def test_ticks_around_a_poison_slice_queue_new_time_the_poison_and_what_is_not_settled(
+    window: dict[str, Any], start: datetime, gap_minutes: int
+) -> None:
+    spec, gap = spec_with(window), gap_minutes * MINUTE
+    config = spec.time
+    harvest, failed, new_time = run_around_poison(spec, start, gap)
+
+    # the poison is tried once a tick, and is no more than the step around it (an hour more where clocks go back)
+    assert len(failed) <= TICKS
+    assert all(work.window.length <= timedelta(seconds=config.step_seconds) + HOUR for work in failed)
+    # anything else is read when it is new, and again while late records may come: at every tick, or once a recheck
+    unsettled = config.lookback + UNIT_LENGTH[config.unit] + aligned_by(config)
+    readings = 2 + -(-unsettled // max(gap, timedelta(seconds=config.recheck_seconds)))
+    assert length_of(harvest.queued) - length_of(failed) <= readings * new_time
+
+
+def test_hourly_ticks_around_a_poison_slice_queue_ten_times_the_new_time_at_most() -> None:
+    harvest, failed, new_time = run_around_poison(spec_with({}), STARTS[0], HOUR)
+
+    # every hour: 1 that is new, 3 of lookback 2 h and lag again, and at most the 6 of the poison's step
+    assert length_of(harvest.queued) <= 10 * new_time
+    # reading all above the poison at every tick would be a hundred times
+    assert len(failed) == TICKS - 2
+    assert sum((number * HOUR for number in range(TICKS)), timedelta(0)) > 80 * new_time
+
+
+def aligned_by(config: WindowSpec) -> timedelta:
+    """How much longer an aligned window waits."""
+    return CALENDAR_LENGTH[config.align_to] if config.align_to else timedelta(0)
+
+
+def campaign_of(window: dict[str, Any], *, newest_first: bool) -> Harvest:
+    """A campaign over ground nobody has read."""
+    spec = spec_with(window).model_copy(update={"operation_code": Operation.BACKFILL})
+    request = PlanRequest("crossref", Operation.BACKFILL, campaign="c", newest_first=newest_first)
+    return Harvest(spec, Stubborn(700, NOTHING_KNOWN), request)
+
+
+def work_off(campaign: Harvest, now: datetime, ends: list[bool]) -> None:
+    """Begin and end what waits; the first of them as told, the others well."""
+    for number, work in enumerate(campaign.waiting()):
+        campaign.begin(work, now)
+        campaign.end(work, well=number >= len(ends) or ends[number])
+    campaign.advance()
+
+
+def check_campaign(campaign: Harvest, now: datetime, low: datetime, high: datetime, luck: list[list[bool]]) -> None:
+    """Run it with little stock and tasks that fail, then until it has nothing to do: all was read, once."""
+    asked = replace(campaign.request, user_from=low, user_to=high)
+    begun = resolve_backfill(asked, None, campaign.spec.time, now, campaign.store.forward).window
+    if begun is None:
+        return
+    campaign.tick(now, low, high, most=2)
+    for ends in luck:
+        work_off(campaign, now, ends)
+        campaign.tick(now, most=2)
+    work_off(campaign, now, [])
+    while campaign.tick(now):
+        work_off(campaign, now, [])
+
+    read = ground_of([(event.window, event.range) for event in campaign.store.events])
+    assert read == [(begun.start, begun.end, ((None, None),))]
+    assert campaign.store.cursor
+    assert campaign.store.cursor.value == (begun.start if campaign.request.newest_first else begun.end)
+
+
+AGO, LENGTH, FORWARD = st.integers(60, 9000), st.integers(1, 9000), st.none() | st.integers(0, 9000)
+LUCK = st.lists(st.lists(st.booleans(), min_size=1, max_size=2), max_size=8)
+
+
+@given(windows((*HOURS, CalendarUnit.DAY)), AGO, LENGTH, FORWARD, LUCK)
+def test_a_campaign_oldest_first_reads_all_it_was_begun_with_once(
+    window: dict[str, Any], ago: int, length: int, forward: int | None, luck: list[list[bool]]
+) -> None:
+    campaign, now = campaign_of(window, newest_first=False), STARTS[0]
+    campaign.store.forward = None if forward is None else now - forward * MINUTE
+    low = now - ago * MINUTE
+
+    check_campaign(campaign, now, low, low + length * MINUTE, luck)
+
+
+@given(windows(aligned=()), AGO, LENGTH, FORWARD, LUCK)
+def test_a_campaign_newest_first_reads_all_it_was_begun_with_once(
+    window: dict[str, Any], ago: int, length: int, forward: int | None, luck: list[list[bool]]
+) -> None:
+    campaign, now = campaign_of(window, newest_first=True), STARTS[0]
+    campaign.store.forward = None if forward is None else now - forward * MINUTE
+    low = now - ago * MINUTE
+
+    check_campaign(campaign, now, low, low + length * MINUTE, luck)
+
+
+def test_a_campaign_newest_first_and_aligned_goes_on_where_it_stopped_within_a_day() -> None:
+    window = {"mode": WindowMode.CALENDAR, "align_to": CalendarUnit.DAY, "step_seconds": 6 * 3600}
+    campaign = campaign_of(window, newest_first=True)
+
+    check_campaign(campaign, STARTS[0], at("2026-03-01"), at("2026-03-05"), [[True]])

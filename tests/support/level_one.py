@@ -1,4 +1,4 @@
-"""What a database of schema level 1 held, written down once by the code of that time (`tests/golden/level_1.json`)."""
+"""What a database of schema level 1 held, written down once by the code of that time (`tests/golden/level_1*.json`)."""
 
 import json
 from datetime import datetime
@@ -12,9 +12,14 @@ from ingest_core.model.window import Window
 from ingest_core.registry.rows import Rows
 from ingest_core.store.database import Database
 from ingest_core.store.schema import _config
-from ingest_core.store.tables import SOURCE_TABLES
+from ingest_core.store.tables import SOURCE_TABLES, metadata
+from ingest_core.store.types import Utc
 
-GOLDEN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "golden" / "level_1.json").read_text(encoding="utf-8"))
+_FOLDER = Path(__file__).parents[1] / "golden"
+GOLDEN: dict[str, Any] = json.loads((_FOLDER / "level_1.json").read_text(encoding="utf-8"))
+PLANNED: dict[str, list[dict[str, Any]]] = json.loads((_FOLDER / "level_1_plan.json").read_text(encoding="utf-8"))
+"""What planning the golden slice wrote: one row in each of seven tables."""
+
 OLD_ROWS: Rows = GOLDEN["rows"]
 LEVEL = 1
 
@@ -49,3 +54,18 @@ def _register(connection: sa.Connection, now: datetime) -> None:
     slower = {**OLD_ROWS[rates.name][0], "refill_rate_per_sec": 1.0}
     times = {"created_at": now, "updated_at": now, "closed_at": now, "effective_from": now}
     connection.execute(sa.insert(rates).values({**slower, **times}))
+
+
+def plan_as_then(database: Database) -> None:
+    """The plan of the golden slice in a database of level 1, row by row as the code of that time wrote it."""
+    with database.write() as connection:
+        for name, rows in PLANNED.items():
+            table = metadata.tables[name]
+            for row in rows:
+                values = {column: _value(table.c[column], value) for column, value in row.items() if column != "id"}
+                snapshot = {"provenance_config_snapshot": GOLDEN["snapshot"]} if name == "ing_plan" else {}
+                connection.execute(sa.insert(table).values(**values, **snapshot))
+
+
+def _value(column: sa.Column[Any], value: Any) -> Any:
+    return datetime.fromisoformat(value) if isinstance(column.type, Utc) else value

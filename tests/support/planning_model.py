@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from typing import cast
 
-from ingest_core.cursor.frontier import fold_frontier, whole_coverage
+from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_coverage
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.record import Arrivals
@@ -168,12 +168,13 @@ class Memory:
     cursor: CursorState | None = None
     events: list[Coverage] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
+    forward: datetime | None = None
 
     def lock_cursor(self, _namespace: Namespace) -> CursorState | None:
         return self.cursor
 
     def watermark(self, _namespace: Namespace) -> datetime | None:
-        return None
+        return self.forward
 
     def predecessor(self, _namespace: Namespace) -> datetime | None:
         return None
@@ -196,7 +197,7 @@ class Harvest:
 
     spec: SpecSnapshot
     estimator: Estimator
-    operation_of: PlanRequest = field(default_factory=lambda: PlanRequest("crossref"))
+    request: PlanRequest = field(default_factory=lambda: PlanRequest("crossref"))
     store: Memory = field(default_factory=Memory)
     queued: list[Work] = field(default_factory=list)
     """All work that was ever queued."""
@@ -209,7 +210,7 @@ class Harvest:
         most: int | None = None,
     ) -> list[Work]:
         """What a trigger adds to the queue, as the planner decides it; at most so much, where stock is short."""
-        request = replace(self.operation_of, user_from=user_from, user_to=user_to)
+        request = replace(self.request, user_from=user_from, user_to=user_to)
         compiled = Compiled(self.spec, [], [], [])
         proposal = Proposer(cast(PlanTransaction, self.store), request, compiled, now).propose()
         if proposal.decision.window is None:
@@ -257,8 +258,9 @@ class Harvest:
         """Move the watermark as far as the events go, in a transaction of its own."""
         cursor = self.store.cursor
         if cursor:
+            fold = fold_frontier_down if self.request.newest_first else fold_frontier
             read = [event.window for event in whole_coverage(self.store.events)]
-            self.store.cursor = replace(cursor, value=fold_frontier(cursor.value, read))
+            self.store.cursor = replace(cursor, value=fold(cursor.value, read))
 
     def was_read(self, record: Published) -> bool:
         """Whether a task that could see the record has read it."""

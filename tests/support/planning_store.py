@@ -171,11 +171,12 @@ class Desk:
         *,
         as_of: datetime | None = None,
         reslice: ResliceReason | None = None,
-        records: int = 1000,
+        records: int | None = None,
         arrivals: Arrivals | None = None,
     ) -> None:
-        """End the attempt; on success the watermark follows."""
-        stats = {"retCount": records, "distinctCount": records}
+        """End the attempt; on success the watermark follows. If not said, an hour holds a thousand records."""
+        held = 1000 * run.task.window.length // HOUR if records is None else records
+        stats = {"retCount": held, "distinctCount": held}
         outcome = RunOutcome(
             status, stats, as_of or self.database.now(), reslice=reslice, arrivals=arrivals or Arrivals()
         )
@@ -207,9 +208,23 @@ def request(
     return PlanRequest(SHELF, operation, wanted, *bounds, overrides=overrides, **more)
 
 
+class RememberedRegistry(SqlRegistryStore):
+    """Reads a source once, however often it is planned for: it does not change meanwhile."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._known: dict[str, Rows] = {}
+
+    def rows(self, source: str) -> Rows:
+        """The rows as they were when first asked for."""
+        if source not in self._known:
+            self._known[source] = super().rows(source)
+        return self._known[source]
+
+
 def open_desk(database: Database, *, limit_in_all: int = 0, probe: Probe | None = None) -> Desk:
-    """A desk as bootstrap wires it, without an upstream."""
-    registry, plans = SqlRegistryStore(database), SqlPlanStore(database)
+    """A desk as bootstrap wires it, without an upstream; the source must not change."""
+    registry, plans = RememberedRegistry(database), SqlPlanStore(database)
     return Desk(
         database=database,
         registry=registry,

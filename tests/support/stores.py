@@ -18,8 +18,12 @@ from ingest_core.model.codes import Operation, QuarantineReason, SchedulerCode, 
 from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.work import Checkpoint, FlowRun, Partition, Task, harvest_namespace
-from ingest_core.planning.plan import Planner, PlanReport
+from ingest_core.planning.plan import Planner
+from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.planning.strategies.id_slices import IdStrategy
+from ingest_core.planning.strategies.strategy import StrategyRegistry
+from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.registry.compile import Compiled, compile_spec
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
@@ -43,6 +47,7 @@ TTL_SECONDS = 60
 KEPT_TABLES = ("sys_dict_type", "sys_dict_item", "sys_dict_item_alias", "ing_schema_info")
 PATIENCE_SECONDS = 0.1
 DEADLINE_SECONDS = 30
+MOST_STEPS = 400
 
 _numbers = itertools.count(1)
 
@@ -69,7 +74,7 @@ def wire(database: Database) -> Stores:
         database=database,
         registry=registry,
         plans=plans,
-        planner=Planner(registry, plans, database),
+        planner=Planner(registry, plans, database, StrategyRegistry([TimeStrategy(), IdStrategy()])),
         queue=SqlTaskQueue(database),
         ledger=SqlRunLedger(database),
         cursors=SqlCursorStore(database),
@@ -279,10 +284,12 @@ def crash_at(database: Database, step: int) -> Iterator[Callable[[], bool]]:
     steps = itertools.count(1)
     crashed: list[int] = []
 
-    def count(*_given: Any) -> None:
+    def count(*given: Any) -> None:
         number = next(steps)
         if number == step:
             crashed.append(number)
+            if len(given) > 1:  # the statement's cursor, which dies with the process
+                given[1].close()
             raise Crash(f"at step {number}")
 
     hooks = ("before_cursor_execute", "commit")
@@ -297,7 +304,7 @@ def crash_at(database: Database, step: int) -> Iterator[Callable[[], bool]]:
 
 def crash_at_every_step(database: Database, work: Callable[[], A], check: Callable[[], None], stride: int = 1) -> A:
     """Let `work` crash at its first step, at the next, and so on, with a check after each; what it gives uncrashed."""
-    for step in range(1, 200, stride):
+    for step in range(1, MOST_STEPS, stride):
         with crash_at(database, step) as crashed:
             try:
                 result = work()
@@ -307,7 +314,7 @@ def crash_at_every_step(database: Database, work: Callable[[], A], check: Callab
         assert not crashed(), f"the crash at step {step} went unnoticed"
         assert step > 1, "nothing was done on this database"
         return result
-    raise AssertionError("200 steps and no end")
+    raise AssertionError(f"{MOST_STEPS} steps and no end")
 
 
 def while_uncommitted(database: Database, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:

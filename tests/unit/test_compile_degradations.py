@@ -173,7 +173,6 @@ class TestARefreshOfASearch:
         assert [one.rule for one in problems_of(document, operation=Operation.UPDATE)] == ["DETAIL_UNLINKED"]
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: the range of slicing.split_field is sent nowhere, and nobody says so")
 def test_a_field_that_splits_must_reach_the_provider() -> None:
     fields = [*small_document()["fields"], {"name": "number", "type": "NUMBER"}]
     rule = {"field": "number", "op": "RANGE", "template": "{from}:{to}", "open_start": "0", "open_end": "9"}

@@ -125,9 +125,6 @@ def _reordered(value: Any, order: random.Random) -> Any:
     return [_reordered(one, order) for one in value] if isinstance(value, list) else value
 
 
-REFUSED = pytest.mark.xfail(strict=True, reason="BUG: the default of slicing.split_max is above what a file may say")
-
-
 class TestDefaults:
     """A setting said at its default value is as if not said."""
 
@@ -138,11 +135,7 @@ class TestDefaults:
         if column in PLATFORM[block] and key not in yaml.safe_load(TEXT).get(block, {})
     )
 
-    @pytest.mark.parametrize(
-        ("block", "key"),
-        [pytest.param(*pair, marks=REFUSED if pair == ("slicing", "split_max") else ()) for pair in UNSAID],
-        ids=[".".join(pair) for pair in UNSAID],
-    )
+    @pytest.mark.parametrize(("block", "key"), UNSAID, ids=[".".join(pair) for pair in UNSAID])
     def test_of_the_platform(self, block: str, key: str) -> None:
         column, kind = SETTINGS[block].keys[key]
         said = kind.read(PLATFORM[block][column])

@@ -85,8 +85,9 @@ class TimeCutter:
 
     @property
     def _least(self) -> timedelta:
-        """minStep: never less than the provider's unit."""
-        return max(UNIT_LENGTH[self.config.unit], timedelta(seconds=self.config.min_window_seconds or 0))
+        """minStep, where it is more than a unit: at units, whatever their length today, a window can be cut anyway."""
+        least = timedelta(seconds=self.config.min_window_seconds or 0)
+        return least if least > UNIT_LENGTH[self.config.unit] else MICROSECOND
 
     @property
     def _most(self) -> timedelta:
@@ -174,7 +175,7 @@ class TimeCutter:
 
     def _span_end(self, start: datetime) -> datetime:
         end = self._steps.floor(start + self._most)
-        return end if end > start else start + self._most
+        return end if end > start else self._steps.after(start)
 
     def _joined(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
         """Tiny neighbours as one."""
@@ -223,5 +224,6 @@ class TimeCutter:
         yield from self._fit_ranges(window, rest, second)
 
     def _range_size(self, window: Window, part: IdRange, whole: Estimate) -> Estimate:
+        """What the provider counts; a sample of a part says no more than half of the whole."""
         estimate = self.estimator.estimate(window, part)
-        return estimate if estimate.known else whole.share(timedelta(1), timedelta(2))
+        return estimate if estimate.counted else whole.share(timedelta(1), timedelta(2))

@@ -10,6 +10,7 @@ import pytest
 from ingest_core.cursor.frontier import fold_frontier
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import EventType, TaskStatus
+from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
 from ingest_core.store import cursor_store
@@ -20,6 +21,7 @@ from tests.support.stores import (
     Stores,
     at,
     begin,
+    change,
     column,
     contents,
     crash_at_every_step,
@@ -44,7 +46,7 @@ def value(stores: Stores) -> datetime:
     return stands
 
 
-def cover(stores: Stores, start: float, end: float) -> None:
+def cover(stores: Stores, start: float, end: float, part: IdRange | None = None) -> None:
     """Write a coverage event as the end of a task would."""
     with stores.database.write() as connection:
         append_event(
@@ -55,8 +57,9 @@ def cover(stores: Stores, start: float, end: float) -> None:
             now=at(9),
             as_of=at(9),
             lineage={"plan_id": 1, "task_id": 1},
-            key_parts=(1, start, end),
+            key_parts=(1, start, end, *([part.json()] if part else [])),
             new_instant=at(end),
+            part=part,
         )
 
 
@@ -101,11 +104,40 @@ def test_the_watermark_is_a_function_of_the_events_in_any_order(stores: Stores) 
         assert value(stores) == at(2), order
 
 
-def _reset(stores: Stores) -> None:
+def _reset(stores: Stores, anchor: datetime | None = None) -> None:
     with stores.database.write() as connection:
         connection.execute(ing_cursor_event.delete().where(ing_cursor_event.c.event_type == "COVERAGE"))
-        start = {"normalized_instant": at(0), "cursor_value": format_instant(at(0))}
+        first = anchor or at(0)
+        start = {"normalized_instant": first, "cursor_value": format_instant(first)}
         connection.execute(ing_cursor.update().values(**start))
+
+
+def test_newest_first_the_watermark_is_a_function_of_the_events_and_only_goes_down(stores: Stores) -> None:
+    plan_harvest(stores, at(0), at(1))
+    change(stores.database, ing_cursor, is_descending=1)
+    for order in permutations([(4, 5), (2, 4.5), (0, 1), (5, 6)]):
+        _reset(stores, at(5))
+        seen = []
+        for start, end in order:
+            cover(stores, start, end)
+            stores.cursors.advance(NAMESPACE)
+            seen.append(value(stores))
+        assert seen == sorted(seen, reverse=True), order
+        assert seen[-1] == at(2), order
+
+
+def test_a_window_read_in_ranges_moves_the_watermark_when_all_of_them_are(stores: Stores) -> None:
+    plan_harvest(stores, at(0), at(1))
+    events = [(0, 1, IdRange("uid", None, 9)), (0, 1, IdRange("uid", 10, 19)), (0, 1, IdRange("uid", 20, None))]
+    for order in permutations([*events, (1, 2, None)]):
+        _reset(stores)
+        read = set()
+        for start, end, part in order:
+            cover(stores, start, end, part)
+            stores.cursors.advance(NAMESPACE)
+            read.add(part)
+            reached = (2 if None in read else 1) if read >= {one for _, _, one in events} else 0
+            assert value(stores) == at(reached), order
 
 
 def observed(stores: Stores) -> str | None:

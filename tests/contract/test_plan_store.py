@@ -232,7 +232,7 @@ def test_looking_does_not_wait_for_a_planner(stores: Stores, others: Stores) -> 
         others.planner.estimate(request(at(0), at(2)), as_compiled(SPEC))
         return len(rows(others.database, ing_plan)) == 1  # the other plan is not there yet
 
-    _, seen_before = while_uncommitted(stores.database, derivation(stores, at(0), at(2)), look)
+    _, seen_before = while_uncommitted(stores.database, derivation(stores, at(0), at(2)), look, patience_seconds=10)
     assert seen_before
 
 

@@ -8,32 +8,26 @@ import pytest
 
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.window import Window
+from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_plan, ing_task
-from tests.contract.conftest import MigratedDatabases
 from tests.support.planning_store import Desk, assert_owned_once, holes, set_up
-from tests.support.stores import at, clear, rows
+from tests.support.stores import at, rows
+
+pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 TICKS = 200
 MINUTES = 15
 LAG = timedelta(minutes=10)
-LOOKBACK = timedelta(hours=2)
+LOOKBACK = timedelta(hours=1)
 RECHECK = LOOKBACK / 4
 FIRST = timedelta(hours=6)
 """What the first tick finds."""
 
 
-@pytest.fixture(params=["sqlite"])
-def dialect(request: pytest.FixtureRequest) -> str:
-    """It is the planner that is looked at: one database will do."""
-    return str(request.param)
-
-
 @pytest.fixture
-def desk(migrated: MigratedDatabases, dialect: str) -> Desk:
-    """A desk at a source that looks two hours back for late arrivals."""
-    database, _ = migrated.workers(dialect)
-    clear(database)
-    return set_up(database, window={"lookback": "PT2H", "window_size": "PT6H"})
+def desk(database: Database) -> Desk:
+    """A desk at a source that looks an hour back for late arrivals."""
+    return set_up(database, window={"lookback": "PT1H", "window_size": "PT6H"})
 
 
 def hour_of(tick: int) -> float:
@@ -69,61 +63,50 @@ def covered_span(desk: Desk) -> timedelta:
 
 
 def test_a_stopped_executor_finds_every_instant_queued_once(desk: Desk) -> None:
-    """Two hundred ticks queue just the time that passed."""
+    """Two hundred ticks queue just the time that passed; once it is read, only the last hour is looked at again."""
     slices = tick_away(desk, lambda _tick: None)
     windows = sorted(planned(desk))
     assert total(windows) == covered_span(desk) == FIRST + (TICKS - 1) * timedelta(minutes=MINUTES)
     assert all(one.end == other.start for one, other in pairwise(windows))
     assert max(slices[1:]) <= 2  # a quarter of an hour has at most one full hour in it
     assert_owned_once(desk.database)
-
-
-def test_an_executor_that_comes_back_reads_every_instant_once_and_then_only_looks_back(desk: Desk) -> None:
-    tick_away(desk, lambda _tick: None)
     desk.work(as_of=at(hour_of(TICKS - 1)))
-    before = total(planned(desk))
     desk.plan(now=hour_of(TICKS))
-    assert total(planned(desk)) - before <= LOOKBACK + LAG + timedelta(minutes=MINUTES)
+    assert total(planned(desk)) - total(windows) <= LOOKBACK + LAG + timedelta(minutes=MINUTES)
 
 
 def test_a_slice_that_always_fails_is_the_only_one_read_again_and_again(desk: Desk) -> None:
     """It is planned once a tick; what lies above it is read as often as if it were not there."""
     poison = Window(at(8), at(8.25))
 
+    def sick(window: Window) -> bool:
+        return window.start < poison.end and poison.start < window.end
+
     def work(tick: int) -> None:
         for run in desk.begin_all():
-            bad = run.task.window.start < poison.end and poison.start < run.task.window.end
-            desk.end(run, TaskStatus.FAILED if bad else TaskStatus.SUCCEEDED, as_of=at(hour_of(tick)))
+            status = TaskStatus.FAILED if sick(run.task.window) else TaskStatus.SUCCEEDED
+            desk.end(run, status, as_of=at(hour_of(tick)))
 
-    tick_away(desk, work)
-    sick = [window for window in planned(desk) if window.start < poison.end and poison.start < window.end]
-    sound = [window for window in planned(desk) if window not in sick]
-    assert len(sick) <= TICKS
-    assert total(sick) <= TICKS * timedelta(hours=1)
-    rereads = 2 + (LOOKBACK + LAG) / RECHECK
-    assert total(sound) <= rereads * covered_span(desk)
+    slices = tick_away(desk, work)
+    failed = [window for window in planned(desk) if sick(window)]
+    assert TICKS / 2 < len(failed) <= TICKS
+    assert total(failed) <= TICKS * timedelta(hours=1)
+    times_read = 2 + (LOOKBACK + LAG) / RECHECK
+    assert total([window for window in planned(desk) if not sick(window)]) <= times_read * covered_span(desk)
+    assert max(slices[TICKS // 2 :]) <= max(slices[: TICKS // 2])
     cursor = desk.cursor(desk.namespace())
     assert cursor is not None
     assert cursor.value <= poison.end
-    unread = holes(desk.database, desk.namespace(), Window(cursor.anchor, at(hour_of(TICKS - 1)) - LAG))
-    assert all(any(one.start <= hole.start and hole.end <= one.end for one in sick) for hole in unread)
+    (hole,) = holes(desk.database, desk.namespace(), Window(cursor.anchor, at(hour_of(TICKS - 1)) - LAG))
+    assert hole in failed
 
 
-def test_a_slice_that_always_fails_does_not_make_more_work_than_it_is(desk: Desk) -> None:
-    """The same ticks without it: the difference is what it is itself."""
-
-    def work(tick: int, poison: float | None) -> None:
-        for run in desk.begin_all():
-            bad = poison is not None and run.task.window.start <= at(poison) < run.task.window.end
-            desk.end(run, TaskStatus.FAILED if bad else TaskStatus.SUCCEEDED, as_of=at(hour_of(tick)))
-
-    tick_away(desk, lambda tick: work(tick, None))
-    healthy = total(planned(desk))
-    clear(desk.database)
-    tick_away(desk, lambda tick: work(tick, 8))
-    failed = [
-        Window(row["window_from"], row["window_to"])
-        for row in rows(desk.database, ing_task, ing_task.c.status_code == "FAILED")
-    ]
-    assert total(planned(desk)) - total(failed) <= healthy
-    assert len(failed) > TICKS / 2
+@pytest.mark.xfail(strict=True, reason="BUG: older ground begins where it is settled, to the millisecond")
+def test_what_is_read_again_begins_and_ends_with_a_unit_of_the_provider(desk: Desk) -> None:
+    """It filters by whole minutes: a window of its own at each tick is no window it was ever asked about before."""
+    desk = set_up(desk.database, window={"lookback": "PT2H", "window_size": "PT6H"})
+    for tick in range(4):
+        desk.plan(now=hour_of(tick))
+        desk.work(as_of=at(hour_of(tick)))
+    ends = {end for window in planned(desk) for end in (window.start, window.end)}
+    assert [end for end in sorted(ends) if (end - at(0)) % timedelta(minutes=1)] == []

@@ -28,7 +28,9 @@ from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
 from tests.support.strategies import checkpoints, instants, json_values, zoned_instants
 
 STEPS = st.integers(1, 10**12).map(lambda micros: timedelta(microseconds=micros))
-CLOCK_STEPS = st.sampled_from([1, 2, 3, 4, 6, 8, 12, 24, 48, 168]).map(lambda hours: timedelta(hours=hours))
+CLOCK_STEPS = st.sampled_from([1, 10, 45, 50, 60, 90, 120, 180, 360, 720, 1440, 2880, 10_080]).map(
+    lambda minutes: timedelta(minutes=minutes)
+)
 
 
 @given(instants())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from ingest_core.execution.request import bounds_to_ask
 from ingest_core.model.codes import TimeUnit
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MICROSECOND, Grid, unit_grid
@@ -22,6 +23,7 @@ from ingest_core.planning.sizing import Sizing
 from ingest_core.planning.slicing import Drafter
 from ingest_core.planning.strategies.strategy import Piece
 from ingest_core.planning.strategies.time_slices import TimeCutter
+from ingest_core.registry.render import TimeText
 from tests.support.cut_cases import (
     KNOWN,
     SOMETIMES_KNOWN,
@@ -69,12 +71,6 @@ class TestGrids:
 
         assert grid.floor(early) <= grid.floor(late)
         assert grid.after(early) <= grid.after(late)
-
-    @pytest.mark.parametrize("unit", [TimeUnit.SECOND, TimeUnit.MINUTE])
-    def test_floors_do_not_go_back_with_the_clocks(self, unit: TimeUnit) -> None:
-        grid = unit_grid(unit, "America/New_York")  # clocks show 01:00 to 02:00 twice, from 05:00Z on
-
-        assert grid.floor(at("2024-11-03T05:45Z")) <= grid.floor(at("2024-11-03T06:30Z"))
 
     @given(st.sampled_from(ZONES), moments())
     def test_a_day_begins_where_the_providers_date_changes(self, zone: str, moment: datetime) -> None:
@@ -124,7 +120,6 @@ class TestSlicesTile:
         assert len({draft.signature_hash for draft in one}) == len({draft.idempotent_key for draft in one}) == len(one)
 
 
-STEADY = ["UTC", "Asia/Kolkata"]
 HUGE = Stubborn(10**9, EstimateMethod.COUNT)
 NEW_YORK_DAYS = {"unit": "DAY", "step_seconds": 86_400, "time_zone": "America/New_York"}
 WITHIN_HOURS = cut_of(HUGE, span("00:30", "02:30"), step_seconds=3600, max_window_seconds=3600)
@@ -142,21 +137,48 @@ A_DAY_OF_25_HOURS = cut_of(
 )
 
 
+FORMATS = {
+    TimeUnit.DAY: "%Y-%m-%d",
+    TimeUnit.HOUR: "%Y-%m-%dT%H",
+    TimeUnit.MINUTE: "%Y-%m-%dT%H:%M",
+    TimeUnit.SECOND: "%Y-%m-%dT%H:%M:%S",
+}
+AN_HOUR_SHOWN_TWICE = cut_of(
+    Stubborn(700, EstimateMethod.CONSTANT),
+    span("2024-11-03T04:00Z", "2024-11-03T07:00Z"),
+    step_seconds=3600,
+    time_zone="America/New_York",
+)
+
+
+class TestAsking:
+    """The provider is asked for all that a slice owns, as its own clocks write it."""
+
+    @pytest.mark.xfail(strict=True, reason="BUG: of an hour that clocks show twice, the first is not asked for")
+    @given(cuts(), st.booleans(), st.none() | st.sampled_from(TimeUnit), st.integers(0, 10**6))
+    @example(AN_HOUR_SHOWN_TWICE, False, None, 10**6)
+    def test_every_instant_of_a_slice_is_within_the_bounds_asked_for(
+        self, cut: Cut, upper_inclusive: bool, stored: TimeUnit | None, share: int
+    ) -> None:
+        cutter, needs = cut
+        assume(cutter.config.unit in FORMATS)
+        settings = {"upper_inclusive": upper_inclusive, "stored_precision": stored}
+        config = cutter.config.model_copy(update=settings)
+        times = TimeText(FORMATS[config.unit], config.time_zone)
+        for piece in cutter.pieces(needs):
+            low, high = (times.write(bound) or "" for bound in bounds_to_ask(piece.window, config))
+            moment = times.write(piece.window.start + share * (piece.window.length - MICROSECOND) / 10**6) or ""
+            assert low <= moment
+            assert moment <= high if upper_inclusive else moment < high
+
+
 class TestSizes:
     """Not too long, not too big, not too many."""
-
-    @given(cuts(STEADY, whole_units=True))
-    def test_no_piece_is_longer_than_max_window(self, cut: Cut) -> None:
-        check_lengths(*cut)
 
     @given(cuts())
     @example(WITHIN_HOURS)
     def test_no_piece_is_longer_than_max_window_by_our_clock_or_the_providers(self, cut: Cut) -> None:
         check_lengths(*cut)
-
-    @given(cuts(STEADY))
-    def test_cuts_lie_where_the_providers_units_begin(self, cut: Cut) -> None:
-        check_edges(*cut)
 
     @given(cuts())
     @example(A_DAY_OF_25_HOURS)
@@ -170,10 +192,6 @@ class TestSizes:
             span("2024-11-03T04:00Z", "2024-11-04T05:00Z"),
             span("2024-11-04T05:00Z", "2024-11-05T05:00Z"),
         ]
-
-    @given(cuts(STEADY, whole_units=True, counted=True))
-    def test_what_is_counted_fits_where_it_can_still_be_cut(self, cut: Cut) -> None:
-        check_sizes(*cut)
 
     @given(cuts(counted=True))
     @example(A_DAY_OF_23_HOURS)

@@ -53,17 +53,16 @@ def moments() -> st.SearchStrategy[datetime]:
 
 
 def grids() -> st.SearchStrategy[Grid]:
-    """A grid of an hour or more, in any zone; what is finer than a clock's jump is not a grid in local time."""
-    hours = st.sampled_from([1, 2, 3, 6, 12, 24, 48, 7 * 24])
-    return st.builds(lambda zone, count: Grid(timedelta(hours=count), zone), st.sampled_from(ZONES), hours)
+    """Steps of a second to a week, round or not, in any zone."""
+    minutes = st.sampled_from([1, 7, 45, 60, 70, 90, 120, 6 * 60, 24 * 60, 48 * 60, 7 * 24 * 60])
+    steps = st.one_of(minutes.map(lambda count: timedelta(minutes=count)), st.just(timedelta(seconds=1)))
+    return st.builds(Grid, steps, st.sampled_from(ZONES))
 
 
 @st.composite
-def configs(draw: st.DrawFn, zones: list[str] = ZONES) -> WindowSpec:
+def configs(draw: st.DrawFn) -> WindowSpec:
     """How a source is cut: any unit, step, bounds and zone."""
-    zone = draw(st.sampled_from(zones))
-    fine = [TimeUnit.MILLISECOND, TimeUnit.SECOND, TimeUnit.MINUTE] if zone in ("UTC", "Asia/Kolkata") else []
-    unit = draw(st.sampled_from([*fine, TimeUnit.HOUR, TimeUnit.DAY]))
+    unit = draw(st.sampled_from(TimeUnit))
     seconds = max(1, int(UNIT_LENGTH[unit].total_seconds()))
     step = draw(st.integers(1, 24))
     most = draw(st.none() | st.integers(step, 5 * step))
@@ -71,7 +70,7 @@ def configs(draw: st.DrawFn, zones: list[str] = ZONES) -> WindowSpec:
     return crossref_spec().time.model_copy(
         update={
             "unit": unit,
-            "time_zone": zone,
+            "time_zone": draw(st.sampled_from(ZONES)),
             "step_seconds": step * seconds,
             "min_window_seconds": None if least is None else least * seconds,
             "max_window_seconds": None if most is None else most * seconds,
@@ -95,7 +94,7 @@ def id_ranges() -> st.SearchStrategy[tuple[IdRange, ...]]:
 
 
 @st.composite
-def needs_of(draw: st.DrawFn, config: WindowSpec, *, in_ranges: bool = True, whole_units: bool = False) -> list[Need]:
+def needs_of(draw: st.DrawFn, config: WindowSpec) -> list[Need]:
     """Some windows apart from each other, often of whole units, some of them with ranges of ids only."""
     grid = unit_grid(config.unit, config.time_zone)
     start = grid.floor(draw(moments()))
@@ -103,9 +102,9 @@ def needs_of(draw: st.DrawFn, config: WindowSpec, *, in_ranges: bool = True, who
     for _ in range(draw(st.integers(1, 3))):
         start = _later(grid, start, draw(st.integers(0, 5)))
         end = _later(grid, start, draw(st.integers(1, 60)))
-        shifts = [timedelta(0)] if whole_units else [timedelta(0), timedelta(0), MILLISECOND]
-        window = Window(start + draw(st.sampled_from(shifts)), end + draw(st.sampled_from(shifts[1:] or shifts)))
-        needs.append(Need(window, draw(st.just(()) | id_ranges()) if in_ranges else ()))
+        late = timedelta(0) if config.unit == TimeUnit.MILLISECOND else MILLISECOND
+        window = Window(start + draw(st.sampled_from([late, 0 * late])), end + draw(st.sampled_from([late, 0 * late])))
+        needs.append(Need(window, draw(st.just(()) | id_ranges())))
         start = grid.after(window.end)
     return needs
 
@@ -162,10 +161,10 @@ Cut = tuple[TimeCutter, list[Need]]
 
 
 @st.composite
-def cuts(draw: st.DrawFn, zones: list[str] = ZONES, *, whole_units: bool = False, counted: bool = False) -> Cut:
+def cuts(draw: st.DrawFn, *, counted: bool = False) -> Cut:
     """A cutter, and needs for it."""
-    config = draw(configs(zones))
-    needs = draw(needs_of(config, whole_units=whole_units))
+    config = draw(configs())
+    needs = draw(needs_of(config))
     estimator = Truthful(draw(clusters_in(needs))) if counted else draw(estimators(needs))
     return TimeCutter(config, draw(sizings()), estimator, draw(st.booleans())), needs
 

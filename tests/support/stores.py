@@ -317,7 +317,9 @@ def crash_at_every_step(database: Database, work: Callable[[], A], check: Callab
     raise AssertionError(f"{MOST_STEPS} steps and no end")
 
 
-def while_uncommitted(database: Database, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+def while_uncommitted(
+    database: Database, first: Callable[[], A], second: Callable[[], B], patience_seconds: float = PATIENCE_SECONDS
+) -> tuple[A, B]:
     """Run `second`, on other connections, while `first` is about to commit on this database."""
     reached, release, only = Event(), Event(), Lock()
 
@@ -332,7 +334,7 @@ def while_uncommitted(database: Database, first: Callable[[], A], second: Callab
             one = pool.submit(first)
             wait_for(reached, one)
             two = pool.submit(second)
-            wait([two], timeout=PATIENCE_SECONDS)
+            wait([two], timeout=patience_seconds)
             release.set()
             return one.result(DEADLINE_SECONDS), two.result(DEADLINE_SECONDS)
     finally:

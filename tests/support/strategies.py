@@ -33,9 +33,10 @@ CLOCK_CHANGES = [
     ("America/Sao_Paulo", "2018-11-04T03:00Z"),
     ("Australia/Lord_Howe", "2026-10-03T15:30Z"),
     ("Asia/Kathmandu", "1985-12-31T18:30Z"),
+    ("America/St_Johns", "1988-10-30T01:31Z"),
     ("Pacific/Apia", "2011-12-30T10:00Z"),
 ]
-"""When clocks were or will be changed: by an hour, by half or a quarter of one, at midnight, by a day."""
+"""When clocks were or will be changed: by one or two hours, by half or a quarter of one, over midnight, by a day."""
 
 
 def minute(number: int) -> datetime:

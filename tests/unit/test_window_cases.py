@@ -1,4 +1,4 @@
-"""The windows of BACKFILL and UPDATE, case by case: `window-resolution` chapters 4 and 5. HARVEST has a file of its own.
+"""The windows of BACKFILL and UPDATE, case by case: `window-resolution` chapters 4 and 5; HARVEST has its own file.
 
 Times are of 10 March 2026 unless they say otherwise. The source filters by the hour, with a lag of 10 minutes; a first
 plan reads one day. It is 12:34.

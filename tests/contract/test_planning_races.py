@@ -147,8 +147,8 @@ def test_a_first_plan_at_any_moment_of_another_makes_each_window_once(
     """There is no cursor to lock yet: the partition's control is."""
     for step in range(1, MOST_STEPS):
         forget(desk.database)
-        plans = [derivation(one, 0, 3, operation=operation) for one in (desk, neighbour)]
-        one, two, came = at_step(desk.database, step, *plans, among)
+        mine, other = (derivation(one, 0, 3, operation=operation) for one in (desk, neighbour))
+        one, two, came = at_step(desk.database, step, mine, other, among)
         assert one.plan.slices + (two.plan.slices if two else 0) == 3, f"step {step}"
         assert task_windows(desk.database) == [(0, 1), (1, 2), (2, 3)]
         assert column(desk.database, ing_cursor_event, "event_type") == ["ANCHOR"]

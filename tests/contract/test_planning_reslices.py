@@ -221,7 +221,8 @@ def test_a_child_may_be_cut_again_down_to_the_providers_unit(desk: Desk) -> None
         refused += desk.reslicer.serve().refused
         for run in desk.begin_all():
             first = run.task.window.start == at(0)
-            desk.end(run, *([TaskStatus.PARTIAL] if first else []), **({"reslice": CAP} if first else {}))
+            ending: dict[str, Any] = {"status": TaskStatus.PARTIAL, "reslice": CAP} if first else {}
+            desk.end(run, **ending)
         assert_owned_once(desk.database)
         if not refused:
             assert holes(desk.database, desk.namespace(), hours(0, 1)) == []
@@ -285,7 +286,7 @@ def test_a_unit_of_time_is_split_by_a_second_field_where_there_is_one(database: 
 
 
 def test_a_newest_first_campaign_passes_what_was_cut_again(desk: Desk) -> None:
-    how = {"operation": BACKFILL, "campaign": "early", "newest_first": True}
+    how: dict[str, Any] = {"operation": BACKFILL, "campaign": "early", "newest_first": True}
     too_big(desk, 0, 2, **how)
     assert desk.plan(**how).plan.slices == 0
     desk.reslicer.serve()

@@ -136,7 +136,9 @@ def test_a_refresh_by_id_makes_no_history(desk: Desk, spec: SpecSnapshot) -> Non
 def test_history_is_of_the_newest_windows(desk: Desk, spec: SpecSnapshot) -> None:
     """Of more than fifty, the fifty newest by their own time, whenever they were read."""
     newest_first = [hours(hour, hour + 1) for hour in reversed(range(60))]
-    held = {(one, None): Estimate(1 if one.start < at(10) else 100, EstimateMethod.OBSERVED) for one in newest_first}
+    held: dict[Place, Estimate] = {
+        (one, None): Estimate(1 if one.start < at(10) else 100, EstimateMethod.OBSERVED) for one in newest_first
+    }
     desk.plans.save_estimates(spec, held)
     assert remembered(desk, spec) == History(5000, timedelta(hours=50))
 

@@ -1,5 +1,7 @@
 """Stock: so many tasks may wait; what finds no room is planned by a later trigger, without gap or overlap."""
 
+from typing import Any
+
 import pytest
 
 from ingest_core.model.codes import PlanStatus, TaskStatus
@@ -118,7 +120,7 @@ def test_a_first_backfill_without_any_room_still_anchors(
 ) -> None:
     desk.plan(20, 21)
     desk.begin()
-    how = {"operation": BACKFILL, "campaign": "early", "newest_first": newest_first}
+    how: dict[str, Any] = {"operation": BACKFILL, "campaign": "early", "newest_first": newest_first}
     desk.plan(11, 12, operation=UPDATE, endpoint="list")
     full = open_desk(desk.database, limit_in_all=1)
     assert full.plan(0, 10, **how).plan.slices == 0
@@ -148,7 +150,7 @@ def test_the_tighter_limit_holds(database: Database, own: int, in_all: int, plan
 
 @pytest.mark.parametrize("newest_first", [False, True])
 def test_the_rest_of_a_campaign_is_planned_in_its_direction(desk: Desk, newest_first: bool) -> None:
-    how = {"operation": BACKFILL, "campaign": "early", "newest_first": newest_first, "max_queued": 4}
+    how: dict[str, Any] = {"operation": BACKFILL, "campaign": "early", "newest_first": newest_first, "max_queued": 4}
     order = hourly(0, 10)[::-1] if newest_first else hourly(0, 10)
     desk.plan(0, 10, **how)
     assert task_windows(desk.database) == sorted(order[:4])
@@ -166,7 +168,7 @@ def test_the_rest_of_a_campaign_is_planned_in_its_direction(desk: Desk, newest_f
 
 
 def test_the_rest_of_a_refresh_by_time_is_planned_later(desk: Desk) -> None:
-    how = {"operation": UPDATE, "endpoint": "list", "max_queued": 4}
+    how: dict[str, Any] = {"operation": UPDATE, "endpoint": "list", "max_queued": 4}
     desk.plan(0, 10, **how)
     for done in (8, 10):
         desk.work()

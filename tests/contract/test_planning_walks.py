@@ -229,4 +229,4 @@ def test_whatever_happens_nothing_is_owned_twice_and_nothing_is_forgotten(
 ) -> None:
     walks, steps = LENGTHS[dialect]
     how = settings(max_examples=walks, stateful_step_count=steps, deadline=None, suppress_health_check=SLOW)
-    run_state_machine_as_test(lambda: Walk(desks), settings=how)
+    run_state_machine_as_test(lambda: Walk(desks), settings=how)  # type: ignore[arg-type]

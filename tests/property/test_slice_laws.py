@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice, pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -121,7 +122,7 @@ class TestSlicesTile:
 
 
 HUGE = Stubborn(10**9, EstimateMethod.COUNT)
-NEW_YORK_DAYS = {"unit": "DAY", "step_seconds": 86_400, "time_zone": "America/New_York"}
+NEW_YORK_DAYS: dict[str, Any] = {"unit": "DAY", "step_seconds": 86_400, "time_zone": "America/New_York"}
 WITHIN_HOURS = cut_of(HUGE, span("00:30", "02:30"), step_seconds=3600, max_window_seconds=3600)
 A_DAY_OF_23_HOURS = cut_of(
     Truthful([Cluster(at("2024-03-10T12:00Z"), 0, 120), Cluster(at("2024-03-11T12:00Z"), 0, 120)]),

@@ -204,8 +204,8 @@ def request(
     """A request, in hours after midnight."""
     overrides = {**more.pop("overrides", {}), **({} if max_queued is None else {"slicing.max_queued": str(max_queued)})}
     wanted = endpoint or ("volumes" if operation == UPDATE else "list")
-    bounds = [None if bound is None else at(bound) for bound in (start, end)]
-    return PlanRequest(SHELF, operation, wanted, *bounds, overrides=overrides, **more)
+    low, high = (None if bound is None else at(bound) for bound in (start, end))
+    return PlanRequest(SHELF, operation, wanted, low, high, overrides=overrides, **more)
 
 
 class RememberedRegistry(SqlRegistryStore):

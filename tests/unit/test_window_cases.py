@@ -13,7 +13,13 @@ from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
 from ingest_core.model.work import CursorState
 from ingest_core.planning.request import PlanRequest
-from ingest_core.planning.window import WindowDecision, resolve_backfill, resolve_patrol, resolve_update
+from ingest_core.planning.window import (
+    WindowDecision,
+    resolve_backfill,
+    resolve_harvest,
+    resolve_patrol,
+    resolve_update,
+)
 from tests.support.specs import at, crossref_spec
 
 NOW = "12:34"
@@ -50,6 +56,20 @@ def backfill(
     return resolve_backfill(asked, cursor, crossref_spec(window=window).time, at(now), at(forward) if forward else None)
 
 
+def harvest(
+    user: tuple[str | None, str | None] = (None, None),
+    watermark: str | None = None,
+    before: str | None = None,
+    **window: Any,
+) -> WindowDecision:
+    """The window of a harvest; `before` is where the Registry's query before this one stood."""
+    cursor = CursorState(at(watermark), at("2026-03-01")) if watermark else None
+    asked = PlanRequest(
+        "crossref", user_from=at(user[0]) if user[0] else None, user_to=at(user[1]) if user[1] else None
+    )
+    return resolve_harvest(asked, cursor, crossref_spec(window=window).time, at(NOW), at(before) if before else None)
+
+
 def update(
     user: tuple[str | None, str | None] = (None, None), watermark: str | None = None, now: str = NOW, **window: Any
 ) -> WindowDecision:
@@ -77,6 +97,33 @@ def check(decision: WindowDecision, case: Case) -> None:
 DAY = {"mode": "CALENDAR", "align_to": "DAY"}
 OLD = ("2026-01-01", "2026-02-01")
 BEGUN = {"watermark": "2026-01-15", "bounds": OLD}
+
+BASELINE, BEFORE = {"baseline": "2026-01-01"}, {"before": "2026-03-05"}
+SINCE_FEBRUARY = {"user": ("2026-02-01", None)}
+
+HARVEST_BEGINS = [
+    # user.from, else where the Registry's query before this one stood, else the baseline, else one window back
+    Case("nothing", ("2026-03-09T12:00Z", "12:00")),
+    Case("a baseline", ("2026-01-01", "12:00"), BASELINE),
+    Case("a query before it", ("2026-03-05", "12:00"), BEFORE),
+    Case("a query before it, and a baseline", ("2026-03-05", "12:00"), {**BEFORE, **BASELINE}),
+    Case("user.from", ("2026-02-01", "12:00"), SINCE_FEBRUARY),
+    Case("user.from, and all of these", ("2026-02-01", "12:00"), {**SINCE_FEBRUARY, **BEFORE, **BASELINE}),
+    Case("user.to below the query before it", None, {**BEFORE, "user": (None, "2026-03-04")}),
+    Case("it has begun: none of these", ("06:00", "12:00"), {"watermark": "08:00", **BEFORE, **BASELINE}),
+]
+
+
+@pytest.mark.parametrize("case", HARVEST_BEGINS, ids=lambda case: case.name)
+def test_where_a_harvest_begins(case: Case) -> None:
+    check(harvest(**case.given), case)
+
+
+def test_a_harvest_that_goes_on_where_another_query_stood_says_so() -> None:
+    assert "goes on at the watermark 2026-03-05T00" in harvest(before="2026-03-05").warnings[0]
+    assert harvest(("2026-02-01", None), before="2026-03-05").warnings == []
+    assert harvest(watermark="08:00", before="2026-03-05").warnings == []
+
 
 BACKFILL = [
     # upperAnchor = min(user.to?, forwardWM?, now - lag)
@@ -151,6 +198,14 @@ def test_a_campaign_is_not_asked_for_more_than_it_was_begun_with(
 
     assert refused.value.code == "OUTSIDE_CAMPAIGN"
     assert "campaign of its own" in refused.value.remedy
+
+
+@pytest.mark.xfail(strict=True, reason="BUG: above where a campaign newest first began, all is reported as done")
+def test_a_campaign_newest_first_is_not_asked_for_more_than_where_it_began() -> None:
+    begun = CursorState(at("2026-01-15"), at("2026-02-01"), bound_from=at("2026-01-01"))
+    asked = request(Operation.BACKFILL, (None, "2026-03-01"), newest_first=True)
+    with pytest.raises(BadInput, match="2026-03-01"):
+        resolve_backfill(asked, begun, crossref_spec().time, at(NOW))
 
 
 UPDATE = [

@@ -13,6 +13,9 @@ import pytest
 from deployments.sandbox.remote import Sandbox
 from ingest_core.bootstrap import App, open_app
 from ingest_core.execution.ports import Request, Response
+from ingest_core.model.codes import SchedulerCode
+from ingest_core.model.instant import parse_instant
+from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
 from ingest_core.store.database import Database
 from ingest_core.transport.http import HttpUpstream
@@ -69,12 +72,12 @@ def _execute(settings: Settings, shift: timedelta = timedelta(0)) -> App:
         return app
 
 
-def _crash_once(settings: Settings, crash_at: int) -> bool:
-    """Whether the harvest was long enough to be cut there."""
+def _crash_once(settings: Settings, crash_at: int, work: Callable[[Settings], object] = _execute) -> bool:
+    """Whether the work was long enough to be cut there."""
     with pytest.MonkeyPatch.context() as patched:
         _break_at(patched, crash_at)
         try:
-            _execute(settings)
+            work(settings)
         except Crash:
             return True
     return False
@@ -131,17 +134,23 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(
     patra: Patra, quiet_sandbox: Sandbox, position: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _configure(patra, quiet_sandbox, position)
-    planned = _image(patra.environment["PATRA_DATABASE_URL"])
-    numbers = count()
+    prepare = _copies(patra, quiet_sandbox, tmp_path, monkeypatch)
+
+    assert _sweep(patra, quiet_sandbox, prepare, position) > 40
+
+
+def _copies(patra: Patra, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Settings]:
+    """What makes a copy of the database as it is now, and goes on with that."""
+    image, numbers = _image(patra.environment["PATRA_DATABASE_URL"]), count()
 
     def prepare() -> Settings:
         # A file of its own each time: a thread of the crashed attempt may still hold the last one.
-        file = tmp_path / f"{next(numbers)}.db"
-        file.write_bytes(planned)
+        file = folder / f"{next(numbers)}.db"
+        file.write_bytes(image)
         patra.use(f"sqlite:///{file}", monkeypatch)
-        return _settings(patra, quiet_sandbox)
+        return _settings(patra, sandbox)
 
-    assert _sweep(patra, quiet_sandbox, prepare, position) > 40
+    return prepare
 
 
 def _image(url: str) -> bytes:
@@ -179,3 +188,45 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing_on_a_server(
         return _settings(patra, quiet_sandbox)
 
     assert _sweep(patra, quiet_sandbox, prepare, position) > 40
+
+
+LEFT_BY_PLANNING = {
+    "ing_schedule_instance": ("scheduler_log_id",),
+    "ing_plan": ("plan_key", "status_code", "window_from", "window_to"),
+    "ing_plan_slice": ("plan_id", "slice_no", "slice_signature_hash", "status_code"),
+    "ing_task": ("plan_id", "idempotent_key", "status_code"),
+    "ing_reslice_request": ("task_id", "status_code"),
+    "ing_cursor": ("cursor_value", "anchor_instant"),
+    "ing_cursor_event": ("event_type", "window_from", "window_to", "idempotent_key"),
+}
+
+
+def _plan(settings: Settings) -> None:
+    """One tick of the planner: slices that were too big are cut again, and two more hours are planned."""
+    request = PlanRequest("crossref", user_from=parse_instant(START), user_to=parse_instant("2026-01-01T14:00:00Z"))
+    with open_app(settings) as app:
+        app.reslicer.serve(app.planner.partition(request))
+        app.planner.plan(request, Trigger(SchedulerCode.CLI, "tick"))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_crash_at_any_step_of_planning_leaves_the_next_try_nothing_but_its_work(
+    patra: Patra, quiet_sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patra.apply_crossref(pagination={"page_size": 60, "max_page": 1}, retry={"max_attempts": 1})
+    patra("plan", "crossref", "--from", START, "--to", END, "--set", "slicing.probe_budget=0")
+    patra("execute")
+    prepare = _copies(patra, quiet_sandbox, tmp_path, monkeypatch)
+    _plan(prepare())
+    whole = {table: patra.rows(table, *columns) for table, columns in LEFT_BY_PLANNING.items()}
+    assert [row["status_code"] for row in whole["ing_reslice_request"]] == ["SERVED", "SERVED"]
+    assert len(whole["ing_plan"]) == 2
+
+    steps = 0
+    while _crash_once(settings := prepare(), steps, _plan):
+        _plan(settings)
+        left = {table: patra.rows(table, *columns) for table, columns in LEFT_BY_PLANNING.items()}
+        assert left == whole, steps
+        steps += 1
+        assert steps < MORE_STEPS_THAN_THERE_ARE
+    assert steps > 10

@@ -216,3 +216,42 @@ def test_deployments_of_the_checkout_run_on_a_server_with_a_worker(
         ("PREFECT", "planner")
     }
     assert {run["flow_run_id"] for run in patra.rows("ing_task_run")} == {worked["id"]}
+
+
+FLOW = """
+import json, sys
+from flows.parameters import PlanParameters
+from flows.planner import planner
+print(json.dumps(planner(PlanParameters(**json.loads(sys.argv[1])))))
+"""
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_the_planner_flow_runs_a_campaign_and_logs_its_arithmetic(patra: Patra, tmp_path: Path) -> None:
+    bounds = {"window_from": "2026-01-01T00:00:00Z", "window_to": "2026-01-05T00:00:00Z"}
+    now = "2026-01-07T06:34:56Z"
+    parameters = {"source": "crossref", "operation": "BACKFILL", "campaign": "winter", "now": now, **bounds}
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")},
+        **patra.environment,
+        "PREFECT_HOME": str(tmp_path / "prefect"),
+        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    command = [sys.executable, "-c", FLOW, json.dumps(parameters)]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stderr
+    report, log = json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+    assert "now_safe = now - lag = 2026-01-07T06:24:56.000000Z: a record may need so long to become visible" in log
+    assert "from = user.from = 2026-01-01T00:00:00.000000Z: nothing has been read yet" in log
+    assert "the provider was asked for 1 sizes" in log
+    assert (report["campaign"], report["operation"], report["sizes"]["methods"]) == ("winter", "BACKFILL", {"COUNT": 1})
+    (instance,) = patra.rows("ing_schedule_instance")
+    assert (instance["scheduler_code"], instance["trigger_params"]["campaign"]) == ("PREFECT", "winter")
+    (cursor,) = patra("cursor", "list")
+    assert (cursor["operation"], cursor["value"]) == ("BACKFILL", "2026-01-01T00:00:00.000000Z")
+    same = ("--operation", "BACKFILL", "--campaign", "winter", "--from", "2026-01-01", "--to", "2026-01-05")
+    assert "in a live task" in patra("plan", "crossref", *same, "--now", now)["reason"]

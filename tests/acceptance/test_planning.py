@@ -1,6 +1,5 @@
-"""Planning from the command line and through Prefect: explained, tried dry, resumed, paused and refused."""
+"""Planning from the command line: explained, tried dry, resumed, paused and refused."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import pytest
 import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
-from ingest_core.model.instant import parse_instant
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_partition_control, metadata
 from tests.support.patra import Patra, Row
@@ -226,10 +224,13 @@ class TestDryRun:
         assert lines[lines.index(drawn) + 1].split() == ["2026-01-01", "2026-01-05"]
 
 
+DIRECTIONS: dict[str, tuple[str, ...]] = {"oldest first": (), "newest first": ("--newest-first",)}
+
+
 class TestBackfill:
     """A campaign: in several plans, beside a harvest, up or down."""
 
-    @pytest.mark.parametrize("direction", [(), ("--newest-first",)], ids=["oldest first", "newest first"])
+    @pytest.mark.parametrize("direction", DIRECTIONS.values(), ids=DIRECTIONS)
     def test_a_campaign_is_resumed_until_the_truth_is_there(
         self, patra: Patra, quiet_sandbox: Sandbox, direction: tuple[str, ...]
     ) -> None:
@@ -254,15 +255,19 @@ class TestBackfill:
         low, high = "2026-01-01T00:00:00.000000Z", "2026-01-05T00:00:00.000000Z"
         assert watermarks(patra)["BACKFILL"] == (low if direction else high)
 
-    def test_planned_twice_before_it_is_executed_it_goes_on_where_the_stock_ended(self, patra: Patra) -> None:
-        patra.apply_crossref(window=BY_STEP)
-        first = patra(*BACKFILL, "--set", "slicing.max_queued=6")
-        second = patra(*BACKFILL, "--set", "slicing.max_queued=6")
-        third = patra(*BACKFILL, "--set", "slicing.max_queued=0")
+    @pytest.mark.parametrize("direction", DIRECTIONS.values(), ids=DIRECTIONS)
+    def test_planned_twice_before_it_is_executed_it_goes_on_where_the_stock_ended(
+        self, patra: Patra, direction: tuple[str, ...]
+    ) -> None:
+        """Nobody is asked for sizes, so every step is a slice."""
+        unaware = (*BACKFILL, *direction, "--set", "slicing.probe_budget=0")
+        plans = [patra(*unaware, "--set", f"slicing.max_queued={most}") for most in (6, 6, 0)]
+        windows = [window for plan in plans for window in slice_windows(patra, plan["plan_id"])]
 
-        assert [plan["slices"] for plan in (first, second, third)] == [6, 0, 10]
-        assert [plan["status"] for plan in (first, second, third)] == ["PARTIAL", "PARTIAL", "READY"]
-        assert len({(row["window_from"], row["window_to"]) for row in patra.rows("ing_task")}) == 16
+        assert [plan["slices"] for plan in plans] == [6, 0, 10]
+        assert [plan["status"] for plan in plans] == ["PARTIAL", "PARTIAL", "READY"]
+        assert windows == sorted(windows, reverse=bool(direction))
+        assert len(set(windows)) == 16
         assert {row["priority"] for row in patra.rows("ing_task")} == {7}
 
     def test_outside_of_its_first_bounds_a_campaign_is_refused(self, patra: Patra) -> None:
@@ -360,40 +365,3 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_written(
     assert error["remedy"]
     assert contents(patra, *noted) == before
     assert quiet_sandbox.requests() == []
-
-
-FLOW = """
-import json, sys
-from flows.parameters import PlanParameters
-from flows.planner import planner
-print(json.dumps(planner(PlanParameters(**json.loads(sys.argv[1])))))
-"""
-
-
-def test_the_planner_flow_runs_a_campaign_and_logs_its_arithmetic(patra: Patra, tmp_path: Path) -> None:
-    parameters = {"source": "crossref", "operation": "BACKFILL", "campaign": "winter", "now": NOW}
-    bounds = {"window_from": "2026-01-01T00:00:00Z", "window_to": "2026-01-05T00:00:00Z"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment = {
-        **kept,
-        **patra.environment,
-        "PREFECT_HOME": str(tmp_path / "prefect"),
-        "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "true",
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "DO_NOT_TRACK": "1",
-    }
-    command = [sys.executable, "-c", FLOW, json.dumps({**parameters, **bounds})]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=240)
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout.splitlines()[-1])
-    log = done.stderr + done.stdout
-
-    assert "now_safe = now - lag = 2026-01-07T06:24:56.000000Z: a record may need so long to become visible" in log
-    assert "from = user.from = 2026-01-01T00:00:00.000000Z: nothing has been read yet" in log
-    assert "the provider was asked for 1 sizes" in log
-    assert (report["campaign"], report["operation"], report["sizes"]["methods"]) == ("winter", "BACKFILL", {"COUNT": 1})
-    (instance,) = patra.rows("ing_schedule_instance")
-    assert (instance["scheduler_code"], instance["trigger_params"]["campaign"]) == ("PREFECT", "winter")
-    assert parse_instant(watermarks(patra)["BACKFILL"]) == parse_instant("2026-01-01")
-    assert patra(*BACKFILL, "--campaign", "winter")["reason"].startswith("every part of the window is settled")

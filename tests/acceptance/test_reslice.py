@@ -161,6 +161,28 @@ def test_a_dry_run_serves_no_request(patra: Patra) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_range_that_failed_is_planned_again_alone_and_the_day_waits_for_it(patra: Patra, pubmed: Sandbox) -> None:
+    patra("plan", "pubmed", *PERIOD)
+    failing = [row for row in leaves(patra) if bounds(row) == BUSY_DAY][1]
+    low, high = ends(failing)
+    hole = {"contains": f"{low}:{high}[UID]"}
+    pubmed.script({"kind": "status", "status": 400, "times": None, "match": hole})
+    failed = patra("execute", exit_code=1)
+    pubmed.script()
+    waiting = patra("cursor", "list")[0]["value"]
+    again = patra("plan", "pubmed", *PERIOD)
+    done = patra("execute")
+    one = patra.rows("ing_plan_slice", where=f"plan_id = {again['plan_id']}")
+
+    assert (failed["tasks"]["failed"], failed["tasks"]["partial"]) == (1, 0)
+    assert waiting == BUSY_DAY[0]
+    assert [(bounds(row), ends(row)) for row in one] == [(BUSY_DAY, (low, high))]
+    assert done["tasks"]["succeeded"] == 1
+    patra.assert_truth(pubmed.truth("pubmed", from_=START, to=END))
+    assert patra("cursor", "list")[0]["value"] == WATERMARK
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 def test_what_cannot_be_cut_is_refused_with_the_remedy_and_the_watermark_waits(patra: Patra) -> None:
     apply(patra, slicing={"split_field": None})
     patra("plan", "pubmed", *PERIOD, *UNAWARE)

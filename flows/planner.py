@@ -34,16 +34,17 @@ def record_trigger(request: PlanRequest, trigger: Trigger) -> int:
 
 
 @task(name="compile spec", cache_policy=NO_CACHE)
-def compile_spec(request: PlanRequest, instance_id: int, now: datetime | None) -> Compiled:
-    """Freeze what the Registry means now."""
+def compile_spec(request: PlanRequest, instance_id: int, now: datetime | None) -> tuple[Compiled, datetime]:
+    """Freeze what the Registry means now, and the moment itself: every step plans for the same."""
     with open_app() as app:
-        compiled = app.planner.compile(request, instance_id, now)
+        moment = now or app.database.now()
+        compiled = app.planner.compile(request, instance_id, moment)
     get_run_logger().info("spec %s", compiled.spec.fingerprint[:12])
     for warning in compiled.warnings:
         get_run_logger().warning(warning)
     for degradation in compiled.degradations:
         get_run_logger().info(degradation)
-    return compiled
+    return compiled, moment
 
 
 @task(name="resolve window", cache_policy=NO_CACHE)
@@ -98,10 +99,10 @@ def planner(parameters: PlanParameters) -> dict[str, Any]:
     """
     request, now, trigger = parameters.request(), parameters.clock(), _trigger()
     instance_id = record_trigger(request, trigger)
-    compiled = compile_spec(request, instance_id, now)
+    compiled, moment = compile_spec(request, instance_id, now)
     serve_reslices(compiled)
-    resolve_window(request, instance_id, compiled, now)
-    estimate_sizes(request, trigger, instance_id, compiled, now)
-    report = derive_tasks(request, trigger, instance_id, compiled, now)
+    resolve_window(request, instance_id, compiled, moment)
+    estimate_sizes(request, trigger, instance_id, compiled, moment)
+    report = derive_tasks(request, trigger, instance_id, compiled, moment)
     get_run_logger().info("plan %s: %s tasks. %s", report["plan_id"], report["tasks_created"], report["reason"] or "")
     return report

@@ -37,6 +37,7 @@ NewestFirst = Annotated[bool, typer.Option("--newest-first", help="A BACKFILL fr
 Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")]
 
 BARS = " ▁▂▃▄▅▆▇█"
+EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 
 
 def register(app: typer.Typer) -> None:
@@ -91,7 +92,11 @@ def plan(
 
 
 def _instant(text: str | None, option: str) -> datetime | None:
-    return parse_instant(text, option) if text else None
+    moment = parse_instant(text, option) if text else None
+    if moment and not EARLIEST_YEAR <= moment.year < LATEST_YEAR:
+        remedy = f"give a year from {EARLIEST_YEAR} to {LATEST_YEAR - 1}"
+        raise BadInput("TIME_INVALID", f"{text!r} is out of reach", where=option, remedy=remedy)
+    return moment
 
 
 def _read_ids(file: Path) -> tuple[str, ...]:

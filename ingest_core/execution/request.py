@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from ingest_core.execution.ports import Request
 from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation
@@ -33,10 +34,19 @@ def bounds_to_ask(window: Window, config: WindowSpec) -> tuple[datetime, datetim
     if config.time_zone != "UTC":  # writing it cuts it down to the provider's own unit
         last = window.end - MILLISECOND
         exact = config.upper_inclusive and _exact(config, unit)
-        return start, last if exact else last + unit
+        return _both_times(start, last if exact else last + unit, ZoneInfo(config.time_zone))
     if not config.upper_inclusive:
         return start, ceil_to(window.end, unit)
     return start, floor_to(window.end - MILLISECOND, unit) if _exact(config, unit) else window.end
+
+
+def _both_times(start: datetime, end: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
+    """The bounds; where clocks were put back in between, with all that they showed twice."""
+    early, late = start.astimezone(zone).utcoffset(), end.astimezone(zone).utcoffset()
+    assert early is not None
+    assert late is not None
+    back = max(early - late, timedelta(0))
+    return start - back, end + back
 
 
 def _exact(config: WindowSpec, unit: timedelta) -> bool:

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 CORRELATION = "estimate"
 
+MOST_CREDIBLE = 10**12
+"""A total that is more, or less than none, says that the provider does not know."""
+
 
 class UpstreamProbe:
     """A Probe."""
@@ -41,8 +44,10 @@ class UpstreamProbe:
         except UpstreamError as error:
             log.warning("%s: no size of %s: %s", spec.provenance_code, window, error)
             return None
-        if page.total is not None:
+        if page.total is not None and 0 <= page.total <= MOST_CREDIBLE:
             return Estimate(page.total, EstimateMethod.COUNT)
+        if spec.response.total_path and page.count:
+            return None  # of the one record that was asked for nothing can be told
         if page.count < asked.paging.page_size:
             return Estimate(page.count, EstimateMethod.FIRST_PAGE)
         times = [record.updated_at for record in Router(spec).route(page, window.end).records]

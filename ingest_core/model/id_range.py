@@ -49,9 +49,7 @@ def missing_ranges(field: str, taken: Iterable[IdRange]) -> list[IdRange]:
     """What of all numbers is in none of `taken`, in order."""
     missing: list[IdRange] = []
     start: int | None = None
-    for one in sorted(
-        (one for one in taken if one.field == field), key=lambda one: (one.start is not None, one.start or 0)
-    ):
+    for one in sorted((one for one in taken if one.field == field), key=_order):
         if one.start is not None and (start is None or one.start > start):
             missing.append(IdRange(field, start, one.start - 1))
         if one.end is None:

@@ -82,3 +82,4 @@ class SignalState(StrEnum):
 
     OPEN = "OPEN"
     PLANNED = "PLANNED"
+    DONE = "DONE"

@@ -1,6 +1,6 @@
 """Half-open windows `[start, end)` and the arithmetic on sets of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -59,6 +59,24 @@ def subtract_windows(whole: Window, taken: Iterable[Window]) -> list[Window]:
         start = max(start, gone.end)
     if start < whole.end:
         left.append(Window(start, whole.end))
+    return left
+
+
+def subtract_each(wholes: Sequence[Window], taken: Sequence[Window]) -> list[Window]:
+    """What of ordered, disjoint windows is in none of the others, which are so too; in one pass over both."""
+    left: list[Window] = []
+    at = 0
+    for whole in wholes:
+        while at < len(taken) and taken[at].end <= whole.start:
+            at += 1
+        start, later = whole.start, at
+        while later < len(taken) and taken[later].start < whole.end:
+            if taken[later].start > start:
+                left.append(Window(start, taken[later].start))
+            start = max(start, taken[later].end)
+            later += 1
+        if start < whole.end:
+            left.append(Window(start, whole.end))
     return left
 
 

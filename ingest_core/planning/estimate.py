@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.instant import MICROSECOND
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -13,6 +14,11 @@ from ingest_core.model.window import Window
 MAX_PROBES = 50
 PROBING_SECONDS = 30
 """A plan asks the provider for sizes at most so often, and for about so long at the configured rate."""
+
+
+def _share(records: int, part: timedelta, whole: timedelta) -> int:
+    """What falls on a part, rounded up; in whole numbers, since a span times many records is too long for a span."""
+    return -(-records * (part // MICROSECOND) // (whole // MICROSECOND))
 
 
 @dataclass(frozen=True)
@@ -32,9 +38,19 @@ class Estimate:
         """Whether the provider said so."""
         return self.method == EstimateMethod.COUNT
 
+    @property
+    def asked(self) -> bool:
+        """Whether the provider was asked for this window."""
+        return self.method in (EstimateMethod.COUNT, EstimateMethod.FIRST_PAGE)
+
+    @property
+    def asked_of(self) -> bool:
+        """Whether the provider was asked for this window, or for a larger one."""
+        return self.asked or self.method == EstimateMethod.SHARE
+
     def share(self, part: timedelta, whole: timedelta) -> "Estimate":
         """What falls on a part if records are spread evenly."""
-        return Estimate(-(-self.records * part // whole), EstimateMethod.SHARE) if self.known else self
+        return Estimate(_share(self.records, part, whole), EstimateMethod.SHARE) if self.known else self
 
     def less(self, part: "Estimate") -> "Estimate | None":
         """What is left when a part of it is taken; none unless both were counted."""
@@ -69,7 +85,7 @@ class History:
 
     def of(self, window: Window) -> Estimate:
         """What a window of this length would hold."""
-        return Estimate(-(-self.records * window.length // self.span), EstimateMethod.HISTORY)
+        return Estimate(_share(self.records, window.length, self.span), EstimateMethod.HISTORY)
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def _why(configured: int, learned: int, arrivals: Arrivals, behind: int) -> str:
     said = [f"configured {configured} s"]
     if learned != configured:
         share = f"{arrivals.late_share:.2%} of {arrivals.received} records came late"
-        said.append(f"now {learned} s: {share}")
+        said.append(f"now {learned} s: {share if arrivals.received else 'late arrivals have taught it'}")
     if behind:
         said.append(f"{behind} s more: the provider's clock is behind")
     return "; ".join(said)

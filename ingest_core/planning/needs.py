@@ -1,5 +1,6 @@
 """What of a window still needs reading."""
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -8,7 +9,7 @@ from ingest_core.cursor.frontier import fold_frontier, whole_as_of
 from ingest_core.model.id_range import IdRange, missing_ranges
 from ingest_core.model.instant import MILLISECOND, floor_to, unit_grid
 from ingest_core.model.spec import WindowSpec
-from ingest_core.model.window import Window, merge_windows, subtract_windows, widen_to, window_or_none
+from ingest_core.model.window import Window, merge_windows, subtract_each, subtract_windows, widen_to, window_or_none
 from ingest_core.model.work import Coverage
 
 LONG_SETTLED = datetime(9000, 1, 1, tzinfo=UTC)
@@ -87,7 +88,7 @@ def needs_reading(
     done = [event.window for event in ground.coverage] if once else _no_need(ground.coverage, config, now)
     grid = unit_grid(config.unit, config.time_zone)
     whole_units = [widen_to(part, grid, window) for part in subtract_windows(window, [*done, *ground.live])]
-    return [part for need in merge_windows(whole_units) for part in subtract_windows(need, ground.live)]
+    return subtract_each(merge_windows(whole_units), merge_windows(ground.live))
 
 
 def needs_by_range(
@@ -99,10 +100,13 @@ def needs_by_range(
         for window, events in ground.parts.items()
         if (missing := _missing(events, config, now, once=once))
     }
-    needs = []
+    cut, needs = deque(sorted(partial)), []
     for whole in windows:
-        inside = [window for window in sorted(partial) if whole.start <= window.start and window.end <= whole.end]
-        apart = [one for number, one in enumerate(inside) if number == 0 or inside[number - 1].end <= one.start]
+        apart: list[Window] = []
+        while cut and cut[0].start < whole.end:
+            window = cut.popleft()
+            if whole.start <= window.start and window.end <= whole.end and (not apart or apart[-1].end <= window.start):
+                apart.append(window)
         needs += [Need(rest) for rest in subtract_windows(whole, apart)]
         needs += [Need(window, tuple(partial[window])) for window in apart]
     return sorted(needs, key=lambda need: need.window)

@@ -61,9 +61,10 @@ class Planner:
     def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
         """All steps in order."""
         instance_id = self.record_trigger(request, trigger)
-        compiled = self.compile(request, instance_id, now)
-        self.estimate(request, compiled, now, trigger, instance_id)
-        return self.derive(request, trigger, instance_id, compiled, now)
+        moment = now or self._clock.now()  # of every step: sizes are of windows that end there
+        compiled = self.compile(request, instance_id, moment)
+        self.estimate(request, compiled, moment, trigger, instance_id)
+        return self.derive(request, trigger, instance_id, compiled, moment)
 
     def partition(self, request: PlanRequest) -> Partition:
         """Whose work the request is."""
@@ -194,7 +195,8 @@ class Planner:
         remarks = self._remarks(compiled, proposal, tally, short=short)
         status = PlanStatus.PARTIAL if short else PlanStatus.READY if tally.slices else PlanStatus.SUCCEEDED
         transaction.finish_plan(plan_id, namespace, status, remarks, proposal.settled)
-        if proposal.lag and proposal.lag.changed and proposal.cursor:
+        taught = "window.lag" not in request.overrides
+        if proposal.lag and proposal.lag.changed and proposal.cursor and taught:
             transaction.note_lag(namespace, proposal.lag.learned_seconds, now)
         plan = StoredPlan(plan_id, head.plan_key, status, head.start, head.end, tally.slices, tally.slices, remarks)
         return PlanReport(plan, spec.operation_code, created=True)

@@ -103,8 +103,8 @@ class PlanTransaction(Protocol):
     def predecessor(self, namespace: Namespace) -> datetime | None:
         """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""
 
-    def arrivals(self, namespace: Namespace, since: datetime) -> Arrivals:
-        """What came on the days after `since`."""
+    def arrivals(self, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
+        """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""
 
     def coverage(self, namespace: Namespace, window: Window) -> Iterator[Coverage]:
         """What of the window was read and when, in order of time."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ingest_core.model.codes import Operation
-from ingest_core.model.instant import format_instant
+from ingest_core.model.instant import format_instant, unit_grid
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
 from ingest_core.model.work import CursorState, Namespace, campaign_namespace, harvest_namespace
-from ingest_core.planning.lag import LagDecision, decide_lag, evidence_since
+from ingest_core.planning.lag import EVIDENCE, LagDecision, decide_lag, evidence_since
 from ingest_core.planning.needs import Need, needs_by_range, needs_reading, settled_until, survey
 from ingest_core.planning.ports import Anchor, PlanTransaction
 from ingest_core.planning.request import PlanRequest
@@ -24,7 +24,8 @@ from ingest_core.registry.compile import Compiled
 from ingest_core.registry.merge import PLATFORM_DEFAULT
 
 NOTHING_NEEDED = "every part of the window is settled, was just read, or is in a live task"
-NO_IDS = "no id was given, and none waits to be refreshed"
+_SETTLING = {"window.lag", "window.lookback"}
+NO_IDS = "no id waits to be refreshed: none was given, or those given are in a live task"
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Proposer:
         request, transaction, now = self._request, self._transaction, self._now
         namespace = harvest_namespace(self._spec)
         cursor = transaction.lock_cursor(namespace)
-        arrivals = transaction.arrivals(namespace, evidence_since(cursor, now))
+        arrivals = transaction.arrivals(namespace, evidence_since(cursor, now), now - EVIDENCE)
         configured = self._spec.time.lag_seconds
         lag = decide_lag(configured, cursor, arrivals, now, by_default=self._lag_by_default)
         config = self._spec.time.model_copy(update={"lag_seconds": lag.seconds})
@@ -143,7 +144,8 @@ class Proposer:
         if ground.live and not config.supports_updated_since:  # a live task reads everything already
             needs = []
         settled = None
-        if decided.cursor and not once and reach.start <= decided.cursor.unsettled_from:
+        own_rules = bool(_SETTLING & set(self._request.overrides))  # hold for this plan: they settle nothing for others
+        if decided.cursor and not once and not own_rules and reach.start <= decided.cursor.unsettled_from:
             settled = settled_until(decided.cursor.unsettled_from, ground.coverage, config)
         return Proposal(
             namespace, decided.decision, config, decided.campaign, decided.cursor, decided.lag, needs, settled,
@@ -156,7 +158,8 @@ class Proposer:
         bounded = request.operation != Operation.HARVEST or request.user_from or request.user_to
         if cursor is None or bounded or decision.window is None:
             return decision.window
-        return Window(min(cursor.unsettled_from, decision.start), decision.end)
+        older = unit_grid(decided.config.unit, decided.config.time_zone).floor(cursor.unsettled_from)
+        return Window(min(max(older, cursor.anchor), decision.start), decision.end)
 
 
 def _forward(spec: SpecSnapshot) -> Namespace:

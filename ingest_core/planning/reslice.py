@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest_core.model.codes import ControlState
+from ingest_core.model.errors import BadInput
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.window import Window
 from ingest_core.model.work import Partition
@@ -44,7 +45,10 @@ class Reslicer:
         """Serve what waits, of a partition or in all."""
         report = ResliceReport()
         for request_id in self._plans.open_reslices(partition, MOST_AT_ONCE):
-            self._serve(request_id, report)
+            try:
+                self._serve(request_id, report)
+            except BadInput as error:  # of this request alone: the others, and the plan to come, go on
+                report.refused.append(f"request {request_id} waits: {error}")
         return report
 
     def _serve(self, request_id: int, report: ResliceReport) -> None:

@@ -1,6 +1,6 @@
 """Which window a plan may cover now, and every step that made it so."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -112,7 +112,7 @@ def resolve_backfill(
     if cursor and request.newest_first:
         sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
     sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
-    return _decided(sums, "fill")
+    return _decided(sums, "fill", _backfill_warnings(request, cursor, sums))
 
 
 def resolve_update(
@@ -127,7 +127,11 @@ def resolve_update(
     else:
         _first(sums, config, ("user.from",))
     _align(sums, config)
-    return _decided(sums, "refresh")
+    decision = _decided(sums, "refresh")
+    if cursor and decision.reason and (request.user_from or request.user_to):
+        again = f"{decision.reason} (what was refreshed is refreshed again under a campaign of its own)"
+        return replace(decision, reason=again)
+    return decision
 
 
 def resolve_patrol(request: PlanRequest, now: datetime, config: WindowSpec = PATROL) -> WindowDecision:
@@ -208,6 +212,8 @@ def _refuse_outside_campaign(request: PlanRequest, cursor: CursorState | None) -
         return
     low, high, start, end = cursor.bound_from, cursor.bound_to, request.user_from, request.user_to
     outside = [f"from {format_instant(start)} is before {format_instant(low)}"] if start and low and start < low else []
+    if high is None and request.newest_first:
+        high = cursor.anchor  # where it began: it never goes up from there
     outside += [f"to {format_instant(end)} is after {format_instant(high)}"] if end and high and end > high else []
     if outside:
         raise BadInput(
@@ -216,6 +222,16 @@ def _refuse_outside_campaign(request: PlanRequest, cursor: CursorState | None) -
             where=f"campaign {request.campaign!r}",
             remedy="give the new period a campaign of its own",
         )
+
+
+def _backfill_warnings(request: PlanRequest, cursor: CursorState | None, sums: Arithmetic) -> list[str]:
+    """A campaign that runs down begins where it could begin at first: what is newer then is no part of it."""
+    began = cursor.anchor if cursor else sums.values["to"]
+    if not request.newest_first or request.user_to is None or not isinstance(began, datetime):
+        return []
+    if request.user_to <= began:
+        return []
+    return [f"newest first, this campaign begins at {format_instant(began)}: what is newer is no part of it"]
 
 
 def _harvest_warnings(request: PlanRequest, cursor: CursorState | None, predecessor: datetime | None) -> list[str]:

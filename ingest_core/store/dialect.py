@@ -167,6 +167,14 @@ def upsert(
     return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
 
 
+def insert_new(dialect_name: str, table: sa.Table, unchanged: str) -> sa.sql.dml.Insert:
+    """INSERT that leaves a row of the same key as it is."""
+    if dialect_name == "mysql":  # IGNORE would swallow other errors too
+        return mysql.insert(table).on_duplicate_key_update({unchanged: table.c[unchanged]})
+    statement = postgresql.insert(table) if dialect_name == "postgresql" else sqlite.insert(table)
+    return statement.on_conflict_do_nothing()
+
+
 def _changes(table: sa.Table, given: Any, take: Sequence[str], add: Sequence[str]) -> dict[str, Any]:
     return {name: given[name] for name in take} | {name: table.c[name] + given[name] for name in add}
 

@@ -141,19 +141,20 @@ def note_arrivals(database: Database, connection: sa.Connection, task: Task, arr
     )
 
 
-def read_arrivals(connection: sa.Connection, namespace: Namespace, since: datetime) -> Arrivals:
-    """What came on the days after `since`."""
+def read_arrivals(connection: sa.Connection, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
+    """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""
     table = ing_arrival
+    counts = table.c.arrived_on > since
     row = connection.execute(
         sa.select(
-            sa.func.sum(table.c.received_count),
-            sa.func.sum(table.c.late_count),
+            sa.func.sum(sa.case((counts, table.c.received_count), else_=0)),
+            sa.func.sum(sa.case((counts, table.c.late_count), else_=0)),
             sa.func.max(table.c.provider_late_seconds),
         ).where(
             table.c.provenance_code == namespace.partition.provenance_code,
             table.c.operation_code == namespace.partition.operation_code.value,
             table.c.namespace_key == namespace.key,
-            table.c.arrived_on > since,
+            table.c.arrived_on > clock_since,
         )
     ).one()
     received, late, behind = (int(value or 0) for value in row)

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import LIVE_TASKS, ControlState, EventType, PlanStatus, ResliceStatus, TaskStatus
 from ingest_core.model.id_range import range_of
 from ingest_core.model.record import Arrivals
@@ -16,11 +17,12 @@ from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
 from ingest_core.planning.estimate import Estimate, History, Place
 from ingest_core.planning.ports import Anchor, Control, PlanHead, Reslice, StoredPlan
+from ingest_core.planning.request import MAX_CAMPAIGN_CHARS
 from ingest_core.planning.slicing import SliceDraft
 from ingest_core.store import reslices
 from ingest_core.store.columns import in_namespace, in_partition, partition_values
 from ingest_core.store.database import Database
-from ingest_core.store.dialect import locked
+from ingest_core.store.dialect import insert_new, locked
 from ingest_core.store.estimates import read_arrivals, read_estimates, read_history
 from ingest_core.store.plan_writer import CHUNK, PlanWriter
 from ingest_core.store.tables import (
@@ -116,9 +118,9 @@ class SqlPlanTransaction:
         standing = (row for row in self._connection.execute(query) if not row.trigger_params.get("query"))
         return next((row.normalized_instant for row in standing), None)
 
-    def arrivals(self, namespace: Namespace, since: datetime) -> Arrivals:
-        """What came on the days after `since`."""
-        return read_arrivals(self._connection, namespace, since)
+    def arrivals(self, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
+        """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""
+        return read_arrivals(self._connection, namespace, since, clock_since)
 
     def coverage(self, namespace: Namespace, window: Window) -> Iterator[Coverage]:
         """What of the window was read and when, in order of time."""
@@ -191,28 +193,26 @@ class SqlPlanTransaction:
         now = self._database.now(self._connection)
         common = {
             **partition_values(partition),
-            "campaign": campaign[:128],
+            "campaign": campaign if len(campaign) <= MAX_CAMPAIGN_CHARS else hash_of(campaign),
             "signal_code": "REQUESTED",
             "state_code": SignalState.OPEN.value,
             "created_at": now,
             "updated_at": now,
         }
         while chunk := list(islice(remaining, CHUNK)):
-            known = self._connection.execute(
-                sa.select(table.c.provider_id).where(
-                    table.c.campaign == common["campaign"],
-                    table.c.provenance_code == partition.provenance_code,
-                    table.c.endpoint_name == partition.endpoint_name,
-                    table.c.provider_id.in_(chunk),
-                )
-            )
-            new = set(chunk) - set(known.scalars())
-            if new:
-                self._connection.execute(sa.insert(table), [{**common, "provider_id": one} for one in sorted(new)])
+            statement = insert_new(self._connection.dialect.name, table, "id")
+            self._connection.execute(statement, [{**common, "provider_id": one} for one in chunk])
 
     def open_signals(self, partition: Partition) -> Iterator[str]:
         """The ids that wait to be refreshed, each once, in order."""
         table, last = ing_signal, ""
+        other = table.alias()
+        live = sa.select(other.c.id).where(
+            other.c.provenance_code == table.c.provenance_code,
+            other.c.endpoint_name == table.c.endpoint_name,
+            other.c.state_code == SignalState.PLANNED.value,
+            other.c.provider_id == table.c.provider_id,
+        )
         while True:
             query = (
                 sa.select(table.c.provider_id)
@@ -222,6 +222,7 @@ class SqlPlanTransaction:
                     table.c.endpoint_name == partition.endpoint_name,
                     table.c.state_code == SignalState.OPEN.value,
                     table.c.provider_id > last,
+                    ~live.exists(),
                 )
                 .order_by(table.c.provider_id)
                 .limit(_PAGE)

@@ -8,20 +8,27 @@ import sqlalchemy as sa
 from ingest_core.model.codes import (
     LIVE_TASKS,
     BatchStatus,
+    Operation,
     PlanStatus,
     ResliceStatus,
     RunStatus,
     SliceStatus,
     TaskStatus,
 )
+from ingest_core.model.expression import values_of
+from ingest_core.model.slice_codes import SignalState
+from ingest_core.model.work import ID_FIELD
 from ingest_core.store.tables import (
     ing_plan,
     ing_plan_slice,
     ing_reslice_request,
+    ing_signal,
     ing_task,
     ing_task_run,
     ing_task_run_batch,
 )
+
+_IN_LIST = 500
 
 
 def close_batches(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
@@ -52,7 +59,27 @@ def settle_task(connection: sa.Connection, plan_id: int, slice_id: int, status: 
         .where(ing_plan_slice.c.id == slice_id)
         .values(status_code=SliceStatus(status.value).value, updated_at=now)
     )
+    _settle_signals(connection, slice_id, status, now)
     settle_plan(connection, plan_id, now)
+
+
+def _settle_signals(connection: sa.Connection, slice_id: int, status: TaskStatus, now: datetime) -> None:
+    """The ids of a refresh are done with its task; if it failed, they wait again."""
+    row = connection.execute(sa.select(ing_plan_slice).where(ing_plan_slice.c.id == slice_id)).one()
+    ids = values_of(row.expr_snapshot, ID_FIELD) if row.operation_code == Operation.UPDATE.value else ()
+    state = SignalState.DONE if status == TaskStatus.SUCCEEDED else SignalState.OPEN
+    table = ing_signal
+    for start in range(0, len(ids), _IN_LIST):
+        connection.execute(
+            sa.update(table)
+            .where(
+                table.c.provenance_code == row.provenance_code,
+                table.c.endpoint_name == row.endpoint_name,
+                table.c.state_code == SignalState.PLANNED.value,
+                table.c.provider_id.in_(ids[start : start + _IN_LIST]),
+            )
+            .values(state_code=state.value, updated_at=now)
+        )
 
 
 def settle_plan(connection: sa.Connection, plan_id: int, now: datetime) -> None:

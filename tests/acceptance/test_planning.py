@@ -224,6 +224,10 @@ class TestDryRun:
         assert lines[lines.index(drawn) + 1].split() == ["2026-01-01", "2026-01-05"]
 
 
+HOLES = [
+    ("2026-01-02T06:00:00.000000Z", "2026-01-02T12:00:00.000000Z"),
+    ("2026-01-03T12:00:00.000000Z", "2026-01-03T18:00:00.000000Z"),
+]
 DIRECTIONS: dict[str, tuple[str, ...]] = {"oldest first": (), "newest first": ("--newest-first",)}
 
 
@@ -269,6 +273,26 @@ class TestBackfill:
         assert windows == sorted(windows, reverse=bool(direction))
         assert len(set(windows)) == 16
         assert {row["priority"] for row in patra.rows("ing_task")} == {7}
+
+    @pytest.mark.parametrize("direction", DIRECTIONS.values(), ids=DIRECTIONS)
+    def test_what_failed_is_planned_again_and_nothing_else(
+        self, patra: Patra, quiet_sandbox: Sandbox, direction: tuple[str, ...]
+    ) -> None:
+        patra.apply_crossref(window=BY_STEP)
+        patra(*BACKFILL, *direction)
+        asked = [f"from-index-date:{start[:13]}" for start, _ in HOLES]
+        refused = {"kind": "status", "status": 400, "times": None}
+        quiet_sandbox.script(*({**refused, "match": {"contains": one}} for one in asked))
+        patra("execute", exit_code=1)
+        quiet_sandbox.script()
+        waiting = watermarks(patra)["BACKFILL"]
+        again = patra(*BACKFILL, *direction)
+        done = patra("execute")
+
+        assert slice_windows(patra, again["plan_id"]) == (HOLES[::-1] if direction else HOLES)
+        assert waiting == (HOLES[1][1] if direction else HOLES[0][0])
+        assert done["tasks"] == {"succeeded": 2, "partial": 0, "failed": 0}
+        patra.assert_truth(quiet_sandbox.truth(from_="2026-01-01", to="2026-01-05"))
 
     def test_outside_of_its_first_bounds_a_campaign_is_refused(self, patra: Patra) -> None:
         patra(*BACKFILL, "--campaign", "winter")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest_core.model.codes import Operation
+from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.work import Partition
 from ingest_core.planning.proposal import NO_IDS
 from ingest_core.store.database import Database
@@ -130,10 +130,23 @@ def test_the_same_trigger_again_plans_no_id_again(desk: Desk) -> None:
     assert contents(desk.database) == before
 
 
-def test_an_id_wanted_again_by_another_trigger_is_planned_again(desk: Desk) -> None:
+def test_an_id_wanted_again_by_another_trigger_is_planned_again_once_it_was_refreshed(desk: Desk) -> None:
     desk.plan(operation=UPDATE, ids=("a", "b"))
     desk.plan(operation=UPDATE, ids=("b", "c"))
-    assert planned(desk) == [["a", "b"], ["b", "c"]]
+    assert planned(desk) == [["a", "b"], ["c"]]
+    desk.work()
+    desk.plan(operation=UPDATE)
+    assert planned(desk) == [["a", "b"], ["c"], ["b"]]
+
+
+def test_the_ids_of_a_refresh_that_failed_wait_again(desk: Desk) -> None:
+    desk.plan(operation=UPDATE, ids=("a", "b"))
+    for run in desk.begin_all():
+        desk.end(run, TaskStatus.FAILED)
+    assert states(desk) == {"OPEN": 2}
+    desk.plan(operation=UPDATE)
+    desk.work()
+    assert states(desk) == {"DONE": 2}
 
 
 def test_an_id_wanted_by_two_that_wait_is_planned_once(desk: Desk) -> None:

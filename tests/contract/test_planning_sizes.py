@@ -53,7 +53,7 @@ def remembered(desk: Desk, spec: SpecSnapshot) -> History | None:
 
 def came(desk: Desk, namespace: Namespace, hour: float) -> Arrivals:
     with desk.plans.look() as transaction:
-        return transaction.arrivals(namespace, at(hour))
+        return transaction.arrivals(namespace, at(hour), at(hour))
 
 
 def test_what_the_provider_said_is_kept_by_window_and_by_range(desk: Desk, spec: SpecSnapshot) -> None:

@@ -101,7 +101,6 @@ def test_a_slice_that_always_fails_is_the_only_one_read_again_and_again(desk: De
     assert hole in failed
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: older ground begins where it is settled, to the millisecond")
 def test_what_is_read_again_begins_and_ends_with_a_unit_of_the_provider(desk: Desk) -> None:
     """It filters by whole minutes: a window of its own at each tick is no window it was ever asked about before."""
     desk = set_up(desk.database, window={"lookback": "PT2H", "window_size": "PT6H"})

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -119,7 +118,6 @@ NESTED = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="BUG: of windows read in part that overlap, a third may overlap the first")
 @given(readings(windows()), LIVE, configs(), NOW, st.booleans())
 @example(NESTED, [], crossref_spec().time, minute(60), True)
 def test_nothing_is_needed_twice(

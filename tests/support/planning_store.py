@@ -164,7 +164,7 @@ class Desk:
         claimed = iter(lambda: self.queue.claim("ann", LEASE_SECONDS), None)
         return [self.ledger.begin_run(task, FlowRun()) for task in claimed if task]
 
-    def end(
+    def finish(
         self,
         run: Run,
         status: TaskStatus = TaskStatus.SUCCEEDED,
@@ -174,13 +174,17 @@ class Desk:
         records: int | None = None,
         arrivals: Arrivals | None = None,
     ) -> None:
-        """End the attempt; on success the watermark follows. If not said, an hour holds a thousand records."""
+        """End the attempt; the watermark stays where it is. If not said, an hour holds a thousand records."""
         held = 1000 * run.task.window.length // HOUR if records is None else records
         stats = {"retCount": held, "distinctCount": held}
         outcome = RunOutcome(
             status, stats, as_of or self.database.now(), reslice=reslice, arrivals=arrivals or Arrivals()
         )
         self.ledger.finish(run, outcome)
+
+    def end(self, run: Run, status: TaskStatus = TaskStatus.SUCCEEDED, **how: Any) -> None:
+        """End the attempt; on success the watermark follows."""
+        self.finish(run, status, **how)
         if status == TaskStatus.SUCCEEDED:
             self.cursors.advance(run.task.namespace)
 

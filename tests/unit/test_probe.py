@@ -139,7 +139,6 @@ class TestNoTotal:
 
         assert Bench(undated).ask(UNCOUNTED) == Estimate(8, EstimateMethod.FIRST_PAGE)
 
-    @pytest.mark.xfail(strict=True, reason="BUG: a total that is missing once makes two records of any window")
     def test_a_total_that_is_missing_this_time_makes_no_window_tiny(self) -> None:
         """Of the one record that was asked for nothing can be told."""
         size = Bench(page("01:00:00")).ask()

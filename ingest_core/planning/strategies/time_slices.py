@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 from ingest_core.model.codes import SliceStrategy
 from ingest_core.model.id_range import IdRange
@@ -77,7 +76,8 @@ class TimeCutter:
 
     @property
     def _steps(self) -> Grid:
-        return Grid(timedelta(seconds=self.config.step_seconds), self.config.time_zone)
+        step = max(self.config.step_seconds, self.config.min_window_seconds or 0)
+        return Grid(timedelta(seconds=step), self.config.time_zone)
 
     @property
     def _units(self) -> Grid:
@@ -155,7 +155,8 @@ class TimeCutter:
 
     def _estimate_or_share(self, part: Window, window: Window, whole: Estimate) -> Estimate:
         estimate = self.estimator.estimate(part)
-        return estimate if estimate.known else whole.share(part.length, window.length)
+        better = estimate.asked or (estimate.known and not whole.asked_of)
+        return estimate if better else whole.share(part.length, window.length)
 
     def _is_one_step(self, window: Window) -> bool:
         return self._steps.after(window.start) >= window.end
@@ -166,16 +167,31 @@ class TimeCutter:
 
     def _by_span(self, window: Window, estimate: Estimate) -> Iterator[Piece]:
         """A window with next to nothing in it, cut only where it is too long."""
-        ends = [window.start]
-        while ends[-1] < window.end:
-            ends.append(min(window.end, self._span_end(ends[-1])))
-        spans = [Window(*ends) for ends in pairwise(ends)]
-        for one in reversed(spans) if self.newest_first else spans:
-            yield Piece(one, estimate if len(spans) == 1 else estimate.share(one.length, window.length))
+        spans = self._spans_down(window) if self.newest_first else self._spans(window)
+        for one in spans:
+            yield Piece(one, estimate if one == window else estimate.share(one.length, window.length))
+
+    def _spans(self, window: Window) -> Iterator[Window]:
+        start = window.start
+        while start < window.end:
+            end = min(window.end, self._span_end(start))
+            yield Window(start, end)
+            start = end
+
+    def _spans_down(self, window: Window) -> Iterator[Window]:
+        end = window.end
+        while end > window.start:
+            start = max(window.start, self._span_start(end))
+            yield Window(start, end)
+            end = start
 
     def _span_end(self, start: datetime) -> datetime:
         end = self._steps.floor(start + self._most)
         return end if end > start else self._steps.after(start)
+
+    def _span_start(self, end: datetime) -> datetime:
+        start = self._steps.ceil(end - self._most)
+        return start if start < end else self._steps.floor(end - MICROSECOND)
 
     def _joined(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
         """Tiny neighbours as one."""

@@ -179,7 +179,7 @@ class Memory:
     def predecessor(self, _namespace: Namespace) -> datetime | None:
         return None
 
-    def arrivals(self, _namespace: Namespace, _since: datetime, clock_since: datetime) -> Arrivals:
+    def arrivals(self, _namespace: Namespace, _since: datetime, _clock_since: datetime) -> Arrivals:
         return Arrivals()
 
     def coverage(self, _namespace: Namespace, window: Window) -> Iterator[Coverage]:

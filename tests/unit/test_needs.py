@@ -251,7 +251,7 @@ class KnownGround:
     def lock_cursor(self, _namespace: Namespace) -> CursorState:
         return self.cursor
 
-    def arrivals(self, _namespace: Namespace, _since: datetime, clock_since: datetime) -> Arrivals:
+    def arrivals(self, _namespace: Namespace, _since: datetime, _clock_since: datetime) -> Arrivals:
         return Arrivals()
 
     def coverage(self, _namespace: Namespace, window: Window) -> Iterator[Coverage]:

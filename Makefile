@@ -8,10 +8,12 @@ UV         := $(BIN)/uv
 UV_READY   := $(VENV)/.uv-$(UV_VERSION)
 INSTALLED  := $(VENV)/.installed
 
-# The fast folders come first, so that a mistake shows early. They share nothing and use every core; the others share
-# database servers and measure time.
+# The fast folders come first, so that a mistake shows early. All but the last share nothing and use every core: each
+# worker makes databases of its own. Acceptance tests run processes of their own and measure time.
 FAST_TESTS := tests/unit tests/property tests/sandbox
-SLOW_TESTS := tests/contract tests/acceptance
+STORE_TESTS := tests/contract
+SLOW_TESTS := tests/acceptance
+EVERY_CORE := --numprocesses auto --dist loadfile
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
@@ -31,7 +33,8 @@ demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 	@$(BIN)/patra demo
 
 test: check ## Check the code, then run every test but the long ones
-	$(BIN)/pytest $(FAST_TESTS) -m "not long" --numprocesses auto --dist loadfile
+	$(BIN)/pytest $(FAST_TESTS) -m "not long" $(EVERY_CORE)
+	$(BIN)/pytest $(STORE_TESTS) -m "not long" $(EVERY_CORE)
 	$(BIN)/pytest $(SLOW_TESTS) -m "not long"
 
 test-long: $(INSTALLED) ## Run the tests that take minutes

@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ingest_core.execution.ports import Request
-from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation
+from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation, TimeUnit
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Range, both, from_json, part_range
 from ingest_core.model.id_range import IdRange
@@ -34,7 +34,9 @@ def bounds_to_ask(window: Window, config: WindowSpec) -> tuple[datetime, datetim
     if config.time_zone != "UTC":  # writing it cuts it down to the provider's own unit
         last = window.end - MILLISECOND
         exact = config.upper_inclusive and _exact(config, unit)
-        return _both_times(start, last if exact else last + unit, ZoneInfo(config.time_zone))
+        end = last if exact else last + unit
+        twice = unit < UNIT_LENGTH[TimeUnit.DAY]  # a date does not come by twice
+        return _both_times(start, end, ZoneInfo(config.time_zone)) if twice else (start, end)
     if not config.upper_inclusive:
         return start, ceil_to(window.end, unit)
     return start, floor_to(window.end - MILLISECOND, unit) if _exact(config, unit) else window.end

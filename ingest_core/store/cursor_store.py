@@ -77,13 +77,6 @@ class SqlCursorStore:
         if row is None:
             return None
         value: datetime = row.normalized_instant
-        reaches = event.c.window_to >= value if row.is_descending else event.c.window_from <= value
-        beyond_it = event.c.window_from < value if row.is_descending else event.c.window_to > value
-        touching = sa.select(event.c.id).where(
-            in_namespace(event, namespace), event.c.event_type == EventType.COVERAGE.value, beyond_it, reaches
-        )
-        if connection.execute(touching.limit(1)).first() is None:
-            return value  # a hole: however much lies beyond it, nothing moves
         beyond = connection.execute(
             sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range).where(
                 in_namespace(event, namespace),

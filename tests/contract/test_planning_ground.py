@@ -173,7 +173,7 @@ def _lookers() -> list[Callable[[PlanTransaction, Namespace], object]]:
         lambda transaction, namespace: list(transaction.live(namespace, hours(0, 9))),
         lambda transaction, namespace: transaction.queued(namespace.partition, 5),
         lambda transaction, namespace: list(transaction.open_signals(namespace.partition)),
-        lambda transaction, namespace: transaction.arrivals(namespace, at(0)),
+        lambda transaction, namespace: transaction.arrivals(namespace, at(0), at(0)),
     ]
 
 

@@ -41,8 +41,10 @@ LENGTHS = {"sqlite": (12, 30), "postgresql": (3, 20), "mysql": (2, 20)}
 REFUSALS = {"BELOW_ANCHOR", "OUTSIDE_CAMPAIGN"}
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 DESKS = st.integers(0, 1)
-STARTS = st.integers(0, 30)
-SPANS = st.integers(1, 9)
+STARTS = st.integers(0, 60).map(lambda halves: halves / 2)
+SPANS = st.integers(1, 18).map(lambda halves: halves / 2)
+"""In hours; the provider's unit is one, and nobody has to ask for whole ones."""
+
 STOCKS = st.sampled_from([0, 0, 1, 3])
 ENDS = st.sampled_from(
     [
@@ -102,11 +104,11 @@ class Walk(RuleBasedStateMachine):
         self.plan(desk, max_queued=stock)
 
     @rule(desk=DESKS, start=STARTS, span=SPANS, stock=STOCKS)
-    def somebody_harvests(self, desk: int, start: int, span: int, stock: int) -> None:
+    def somebody_harvests(self, desk: int, start: float, span: float, stock: int) -> None:
         self.plan(desk, start, start + span, max_queued=stock)
 
     @rule(desk=DESKS, start=STARTS, span=SPANS, stock=STOCKS, campaign=st.sampled_from("ab"), down=st.booleans())
-    def somebody_backfills(self, desk: int, start: int, span: int, stock: int, campaign: str, down: bool) -> None:
+    def somebody_backfills(self, desk: int, start: float, span: float, stock: int, campaign: str, down: bool) -> None:
         how: dict[str, Any] = {"operation": BACKFILL, "campaign": campaign, "newest_first": down}
         self.plan(desk, start, start + span, max_queued=stock, **how)
 
@@ -115,7 +117,7 @@ class Walk(RuleBasedStateMachine):
         self.plan(desk, operation=BACKFILL, campaign=campaign, newest_first=down)
 
     @rule(desk=DESKS, start=STARTS, span=SPANS, stock=STOCKS)
-    def somebody_refreshes(self, desk: int, start: int, span: int, stock: int) -> None:
+    def somebody_refreshes(self, desk: int, start: float, span: float, stock: int) -> None:
         self.plan(desk, start, start + span, max_queued=stock, operation=UPDATE, endpoint="list")
 
     @precondition(lambda self: self.fired)

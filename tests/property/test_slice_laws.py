@@ -6,7 +6,7 @@ from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ingest_core.execution.request import bounds_to_ask
@@ -49,8 +49,10 @@ from tests.support.specs import at, crossref_spec, pubmed_spec, span
 class TestGrids:
     """A grid is a row of instants: each other instant lies between two of them."""
 
-    @given(grids(), moments())
-    def test_an_instant_lies_between_its_floor_and_the_next(self, grid: Grid, moment: datetime) -> None:
+    @given(grids())
+    @settings(max_examples=400)
+    def test_an_instant_lies_between_its_floor_and_the_next(self, case: tuple[Grid, datetime, datetime]) -> None:
+        grid, moment, _ = case
         floor, after = grid.floor(moment), grid.after(moment)
 
         assert floor <= moment < after
@@ -58,22 +60,27 @@ class TestGrids:
         assert grid.floor(after) == after == grid.ceil(after)
         assert grid.ceil(moment) == (moment if moment == floor else after)
 
-    @given(grids(), moments())
-    def test_between_a_floor_and_the_next_there_is_none(self, grid: Grid, moment: datetime) -> None:
+    @given(grids())
+    @settings(max_examples=400)
+    def test_between_a_floor_and_the_next_there_is_none(self, case: tuple[Grid, datetime, datetime]) -> None:
+        grid, moment, _ = case
         floor, after = grid.floor(moment), grid.after(moment)
 
         assert grid.floor(after - MICROSECOND) == floor
         assert grid.after(floor) == after
 
-    @given(grids(), moments(), moments())
-    def test_a_later_instant_has_no_earlier_floor(self, grid: Grid, one: datetime, other: datetime) -> None:
-        early, late = sorted((one, other))
+    @given(grids())
+    @settings(max_examples=400)
+    def test_a_later_instant_has_no_earlier_floor(self, case: tuple[Grid, datetime, datetime]) -> None:
+        grid, *both = case
+        early, late = sorted(both)
 
         assert grid.floor(early) <= grid.floor(late)
         assert grid.after(early) <= grid.after(late)
 
-    @given(st.sampled_from(ZONES), moments())
-    def test_a_day_begins_where_the_providers_date_changes(self, zone: str, moment: datetime) -> None:
+    @given(st.sampled_from(ZONES).flatmap(lambda zone: st.tuples(st.just(zone), moments(zone))))
+    def test_a_day_begins_where_the_providers_date_changes(self, case: tuple[str, datetime]) -> None:
+        zone, moment = case
         floor, date = unit_grid(TimeUnit.DAY, zone).floor(moment), moment.astimezone(ZoneInfo(zone)).date()
 
         assert floor.astimezone(ZoneInfo(zone)).date() == date
@@ -161,14 +168,20 @@ class TestAsking:
     ) -> None:
         cutter, needs = cut
         assume(cutter.config.unit in FORMATS)
-        settings = {"upper_inclusive": upper_inclusive, "stored_precision": stored}
-        config = cutter.config.model_copy(update=settings)
+        said = {"upper_inclusive": upper_inclusive, "stored_precision": stored}
+        config = cutter.config.model_copy(update=said)
         times = TimeText(FORMATS[config.unit], config.time_zone)
         for piece in cutter.pieces(needs):
             low, high = (times.write(bound) or "" for bound in bounds_to_ask(piece.window, config))
             moment = times.write(piece.window.start + share * (piece.window.length - MICROSECOND) / 10**6) or ""
             assert low <= moment
             assert moment <= high if upper_inclusive else moment < high
+
+    def test_for_a_day_of_25_hours_no_other_is_asked_for(self) -> None:
+        window = {**NEW_YORK_DAYS, "upper_inclusive": True, "stored_precision": "DAY"}
+        bounds = bounds_to_ask(span("2024-11-03T04:00Z", "2024-11-04T05:00Z"), crossref_spec(window=window).time)
+
+        assert [TimeText("%m/%d", "America/New_York").write(bound) for bound in bounds] == ["11/03", "11/03"]
 
 
 class TestSizes:

@@ -27,36 +27,37 @@ ZONES = [
     "America/Sao_Paulo",
     "Australia/Lord_Howe",
 ]
-MOMENTS = [
-    at("2024-03-10T07:00Z"),  # New York puts its clocks forward
-    at("2024-11-03T06:00Z"),  # and back
-    at("2011-12-30T10:00Z"),  # Apia leaves out a day
-    at("1972-01-07T00:44:30Z"),  # Monrovia gives up its 44 minutes and 30 seconds
-    at("2018-11-04T03:00Z"),  # Sao Paulo has no midnight
-    at("2019-02-17T02:00Z"),  # and an hour before midnight twice
-    at("2024-04-06T15:00Z"),  # Lord Howe goes back by half an hour
-    at("1941-10-01T00:00Z"),  # Kolkata in the war
-    at("1900-02-28T12:00Z"),  # no leap day
-    at("2000-02-29T12:00Z"),
-    at("2024-02-29T12:00Z"),
-    at("2099-12-31T23:00Z"),
-]
+CLOCKS = {
+    "America/New_York": [at("2024-03-10T07:00Z"), at("2024-11-03T06:00Z")],  # forward, and back
+    "Pacific/Apia": [at("2011-12-30T10:00Z"), at("2012-03-31T14:00Z")],  # a day left out, and an hour back
+    "Africa/Monrovia": [at("1972-01-07T00:44:30Z")],  # forward by 44 minutes and 30 seconds
+    "America/Sao_Paulo": [at("2018-11-04T03:00Z"), at("2019-02-17T02:00Z")],  # no midnight, and the hour before twice
+    "Australia/Lord_Howe": [at("2024-04-06T15:00Z"), at("2024-10-05T15:30Z")],  # by half an hour
+    "Asia/Kolkata": [at("1941-09-30T18:30Z"), at("1945-10-14T17:30Z")],  # in the war
+}
+"""When each zone's clocks were put forward or back."""
+
+DATES = [at("1900-02-28T12:00Z"), at("2000-02-29T12:00Z"), at("2024-02-29T12:00Z"), at("2099-12-31T23:00Z")]
+"""Leap days, and years that have none."""
+
 KNOWN = tuple(method for method in EstimateMethod if method != EstimateMethod.CONSTANT)
 SOMETIMES_KNOWN = tuple(EstimateMethod)
 
 
-def moments() -> st.SearchStrategy[datetime]:
-    """Any instant from 1900 to 2100, often near one at which clocks or calendars are odd."""
+def moments(zone: str = "UTC") -> st.SearchStrategy[datetime]:
+    """Any instant from 1900 to 2100, often near one at which the zone's clocks or the calendar are odd."""
     anywhere = st.datetimes(datetime(1900, 1, 1), datetime(2100, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
-    near = st.tuples(st.sampled_from(MOMENTS), st.integers(-180_000, 180_000))
-    return st.one_of(anywhere, near.map(lambda pair: pair[0] + timedelta(seconds=pair[1])))
+    odd = st.sampled_from([*CLOCKS.get(zone, []), *DATES])
+    away = st.one_of(st.integers(-7200, 7200), st.integers(-180_000, 180_000))
+    return st.one_of(anywhere, st.builds(lambda moment, seconds: moment + timedelta(seconds=seconds), odd, away))
 
 
-def grids() -> st.SearchStrategy[Grid]:
-    """Steps of a second to a week, round or not, in any zone."""
-    minutes = st.sampled_from([1, 7, 45, 60, 70, 90, 120, 6 * 60, 24 * 60, 48 * 60, 7 * 24 * 60])
-    steps = st.one_of(minutes.map(lambda count: timedelta(minutes=count)), st.just(timedelta(seconds=1)))
-    return st.builds(Grid, steps, st.sampled_from(ZONES))
+@st.composite
+def grids(draw: st.DrawFn) -> tuple[Grid, datetime, datetime]:
+    """Steps of a second to a week, round or not, in any zone, and two instants to try them on."""
+    seconds = st.sampled_from([1, 60, 420, 2700, 3600, 4200, 5400, 7200, 21_600, 86_400, 172_800, 604_800])
+    zone = draw(st.sampled_from(ZONES))
+    return Grid(timedelta(seconds=draw(seconds)), zone), draw(moments(zone)), draw(moments(zone))
 
 
 @st.composite
@@ -97,7 +98,7 @@ def id_ranges() -> st.SearchStrategy[tuple[IdRange, ...]]:
 def needs_of(draw: st.DrawFn, config: WindowSpec) -> list[Need]:
     """Some windows apart from each other, often of whole units, some of them with ranges of ids only."""
     grid = unit_grid(config.unit, config.time_zone)
-    start = grid.floor(draw(moments()))
+    start = grid.floor(draw(moments(config.time_zone)))
     needs = []
     for _ in range(draw(st.integers(1, 3))):
         start = _later(grid, start, draw(st.integers(0, 5)))

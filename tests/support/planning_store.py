@@ -10,10 +10,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.bootstrap import strategies
+from ingest_core.cursor.frontier import whole_coverage
 from ingest_core.execution.ports import Run, RunOutcome
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import LIVE_TASKS, EventType, Operation, ResliceStatus, SchedulerCode, TaskStatus
-from ingest_core.model.id_range import IdRange, missing_ranges, range_of
+from ingest_core.model.id_range import IdRange, range_of
 from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import SpecSnapshot
@@ -323,13 +324,9 @@ def readings(database: Database, namespace: Namespace) -> list[Coverage]:
 
 
 def holes(database: Database, namespace: Namespace, within: Window) -> list[Window]:
-    """What of a window was never read and nobody is about to read; one that is cut by numbers needs all of them."""
-    owned = live_places(database).get(namespace.key, [])
-    places = [*owned, *((one.window, one.range) for one in readings(database, namespace))]
-    taken = [window for window, part in places if part is None]
-    parts: dict[Window, list[IdRange]] = {}
-    for window, part in places:
-        if part is not None:
-            parts.setdefault(window, []).append(part)
-    taken += [window for window, found in parts.items() if not missing_ranges(found[0].field, found)]
-    return subtract_windows(within, taken)
+    """What of a window was never read and nobody is about to read.
+
+    A window that is cut by numbers was read when all of them were; it waits as a whole while any of them is live.
+    """
+    taken = [window for window, _ in live_places(database).get(namespace.key, [])]
+    return subtract_windows(within, [*taken, *(one.window for one in whole_coverage(readings(database, namespace)))])

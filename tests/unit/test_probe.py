@@ -77,6 +77,10 @@ class TestATotalThatIsStated:
     def test_none_is_a_count_too(self) -> None:
         assert Bench(page(total=0)).ask() == Estimate(0, EstimateMethod.COUNT)
 
+    @pytest.mark.parametrize("total", [-1, 10**18])
+    def test_a_total_that_cannot_be_is_not_believed(self, total: int) -> None:
+        assert Bench(page("01:00:00", total=total)).ask() is None
+
     def test_of_a_search_that_lists_ids_only_the_list_is_asked(self) -> None:
         body = {"esearchresult": {"count": "12345", "idlist": ["7"]}}
         bench = Bench(status(200, json.dumps(body).encode()))

@@ -75,6 +75,12 @@ class TestTooBig:
     def test_above_the_target_by_a_fifth_it_is_halved(self) -> None:
         assert cut({"01:00": 60, "04:00": 61}, ("00:00", "06:00")) == ["00-03: 60", "03-06: 61"]
 
+    def test_above_what_a_query_gives_it_is_halved_even_where_it_is_near_the_target(self) -> None:
+        truth = Truthful([Cluster(at("01:00"), 0, 55), Cluster(at("04:00"), 0, 56)])
+        cutter = TimeCutter(crossref_spec().time, Sizing(100, 110, None, 9), truth)
+
+        assert [shown(piece) for piece in cutter.pieces([Need(span("00:00", "06:00"))])] == ["00-03: 55", "03-06: 56"]
+
     def test_halves_are_halved_again(self) -> None:
         assert cut({"00:00": 90, "01:30": 90, "04:00": 90}, ("00:00", "06:00")) == [
             "00-01: 90",
@@ -136,6 +142,16 @@ class TestAUnitThatIsStillTooBig:
 
     def test_not_where_time_can_still_be_cut(self) -> None:
         assert cut({"01:10": 90, "02:10": 90}, ("01:00", "03:00"), split_field="uid") == ["01-02: 90", "02-03: 90"]
+
+    def test_a_small_range_is_not_joined_to_the_hour_after_it(self) -> None:
+        truth = Truthful([Cluster(at("01:10"), 0, 120), Cluster(at("01:20"), 900, 1), Cluster(at("02:30"), 0, 3)])
+        cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), truth)
+
+        assert [shown(piece) for piece in cutter.pieces([Need(span("01:00", "03:00"))])] == [
+            "01-02 uid None..500: 120",
+            "01-02 uid 501..None: 1",
+            "02-03: 3",
+        ]
 
     def test_ids_above_split_max_are_in_the_last_range(self) -> None:
         truth = Truthful([Cluster(at("01:10"), 900, 300)])

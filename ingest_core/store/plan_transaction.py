@@ -204,34 +204,28 @@ class SqlPlanTransaction:
             self._connection.execute(statement, [{**common, "provider_id": one} for one in chunk])
 
     def open_signals(self, partition: Partition) -> Iterator[str]:
-        """The ids that wait to be refreshed, each once, in order."""
-        table, last = ing_signal, ""
-        other = table.alias()
-        live = sa.select(other.c.id).where(
-            other.c.provenance_code == table.c.provenance_code,
-            other.c.endpoint_name == table.c.endpoint_name,
-            other.c.state_code == SignalState.PLANNED.value,
-            other.c.provider_id == table.c.provider_id,
-        )
-        while True:
-            query = (
-                sa.select(table.c.provider_id)
-                .distinct()
-                .where(
-                    table.c.provenance_code == partition.provenance_code,
-                    table.c.endpoint_name == partition.endpoint_name,
-                    table.c.state_code == SignalState.OPEN.value,
-                    table.c.provider_id > last,
-                    ~live.exists(),
-                )
-                .order_by(table.c.provider_id)
-                .limit(_PAGE)
-            )
-            page = list(self._connection.execute(query).scalars())
-            yield from page
-            if len(page) < _PAGE:
-                return
+        """The ids that wait to be refreshed and are in no live task, each once, in order."""
+        last = ""
+        while page := self._signals(partition, SignalState.OPEN, ing_signal.c.provider_id > last):
+            planned = set(self._signals(partition, SignalState.PLANNED, ing_signal.c.provider_id.in_(page)))
+            yield from (one for one in page if one not in planned)
             last = page[-1]
+
+    def _signals(self, partition: Partition, state: SignalState, which: sa.ColumnElement[bool]) -> list[str]:
+        table = ing_signal
+        query = (
+            sa.select(table.c.provider_id)
+            .distinct()
+            .where(
+                table.c.provenance_code == partition.provenance_code,
+                table.c.endpoint_name == partition.endpoint_name,
+                table.c.state_code == state.value,
+                which,
+            )
+            .order_by(table.c.provider_id)
+            .limit(_PAGE)
+        )
+        return list(self._connection.execute(query).scalars())
 
     def insert_plan(self, head: PlanHead, anchor: Anchor | None, drafts: Iterable[SliceDraft]) -> int:
         """Plan, slices, tasks and, for a first plan, the anchor; the plan's id."""

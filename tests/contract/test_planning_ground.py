@@ -24,6 +24,7 @@ from tests.support.planning_store import (
     hours,
     in_hours,
     set_up,
+    task_windows,
 )
 from tests.support.stores import at, change, rows
 
@@ -142,6 +143,14 @@ def test_an_open_reslice_request_is_live_too(desk: Desk, harvest: Namespace) -> 
     assert desk.plan(0, 4).plan.slices == 0
     change(desk.database, ing_reslice_request, status_code="REFUSED")
     assert owned(desk, harvest, hours(0, 4)) == [(2, 3), (3, 4)]
+
+
+def test_what_is_live_is_not_planned_again_though_a_unit_of_the_provider_reaches_into_it(database: Database) -> None:
+    """Needs are read in whole units; half an hour of one is somebody else's."""
+    desk = set_up(database, window={"unit": "HOUR", "format": "%Y-%m-%dT%H"})
+    desk.plan(0, 1.5)
+    desk.plan(0, 3)
+    assert task_windows(desk.database) == [(0, 1), (1, 1.5), (1.5, 2), (2, 3)]
 
 
 def test_what_waits_is_counted_by_partition_and_in_all(desk: Desk) -> None:

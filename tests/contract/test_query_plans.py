@@ -167,7 +167,7 @@ def test_ids_that_wait_are_found_by_index_in_order(stores: Stores) -> None:
         for number in range(TASKS)
     ]
     fill(stores, ing_signal, values)
-    plans = looking(stores, lambda seen: list(seen.open_signals(PARTITION)), "FROM ing_signal")
+    plans = looking(stores, lambda seen: list(seen.open_signals(PARTITION)), "ing_signal.provider_id >")
     assert found_by(plans, "idx_signal_open"), plans
 
 

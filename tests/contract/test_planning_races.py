@@ -39,6 +39,8 @@ from tests.support.planning_store import (
 )
 from tests.support.stores import DEADLINE_SECONDS, PATIENCE_SECONDS, column, rows, together
 
+pytestmark = pytest.mark.long
+
 A = TypeVar("A")
 B = TypeVar("B")
 

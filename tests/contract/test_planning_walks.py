@@ -35,6 +35,8 @@ from tests.support.planning_store import (
 )
 from tests.support.stores import at, clear, rows
 
+pytestmark = pytest.mark.long
+
 LENGTHS = {"sqlite": (12, 30), "postgresql": (3, 20), "mysql": (2, 20)}
 """How many walks, and how many steps each has."""
 

@@ -130,7 +130,10 @@ class Planner:
         with self._plans.look() as transaction:
             _refuse_unless_active(spec, transaction.control(partition_of(spec)))
             proposal = Proposer(transaction, request, compiled, now or self._clock.now()).propose()
-            wanted = merge(_wanted(request, spec), transaction.open_signals(partition_of(spec)))
+            asked = _wanted(request, spec)
+            planned = transaction.planned_signals(partition_of(spec), asked)
+            new = [one for one in asked if one not in planned]
+            wanted = merge(new, transaction.open_signals(partition_of(spec)))
             context = self._context(transaction, spec, proposal, list(_each_once(wanted)) if proposal.by_id else ())
             room = self._room(transaction, spec)
         if probe and self._probe and proposal.needs:

@@ -124,6 +124,9 @@ class PlanTransaction(Protocol):
     def add_signals(self, partition: Partition, campaign: str, ids: Iterable[str]) -> None:
         """Remember that these ids are to be refreshed; one that is remembered already stays as it is."""
 
+    def planned_signals(self, partition: Partition, ids: Iterable[str]) -> set[str]:
+        """Which of these ids a live task is about to refresh."""
+
     def open_signals(self, partition: Partition) -> Iterator[str]:
         """The ids that wait to be refreshed, each once, in order."""
 

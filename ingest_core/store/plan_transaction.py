@@ -203,11 +203,19 @@ class SqlPlanTransaction:
             statement = insert_new(self._connection.dialect.name, table, "id")
             self._connection.execute(statement, [{**common, "provider_id": one} for one in chunk])
 
+    def planned_signals(self, partition: Partition, ids: Iterable[str]) -> set[str]:
+        """Which of these ids a live task is about to refresh."""
+        planned: set[str] = set()
+        remaining = iter(ids)
+        while chunk := list(islice(remaining, CHUNK)):
+            planned.update(self._signals(partition, SignalState.PLANNED, ing_signal.c.provider_id.in_(chunk)))
+        return planned
+
     def open_signals(self, partition: Partition) -> Iterator[str]:
         """The ids that wait to be refreshed and are in no live task, each once, in order."""
         last = ""
         while page := self._signals(partition, SignalState.OPEN, ing_signal.c.provider_id > last):
-            planned = set(self._signals(partition, SignalState.PLANNED, ing_signal.c.provider_id.in_(page)))
+            planned = self.planned_signals(partition, page)
             yield from (one for one in page if one not in planned)
             last = page[-1]
 

@@ -334,7 +334,6 @@ class TestUpdate:
         assert quiet_sandbox.requests() == []
         assert patra.rows("ing_cursor") == []
 
-    @pytest.mark.xfail(strict=True, reason="BUG: a dry run counts ids that are in a live task")
     def test_a_dry_run_leaves_out_ids_that_a_plan_would_leave_out(self, patra: Patra, tmp_path: Path) -> None:
         (tmp_path / "ids.txt").write_text("10000\n10001\n", encoding="utf-8")
         refresh = ("plan", "pubmed", "--operation", "UPDATE", "--ids", str(tmp_path / "ids.txt"), *CLOCK)

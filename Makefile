@@ -8,8 +8,8 @@ UV         := $(BIN)/uv
 UV_READY   := $(VENV)/.uv-$(UV_VERSION)
 INSTALLED  := $(VENV)/.installed
 
-# The fast folders come first, so that a mistake shows early. All but the last share nothing and use every core: each
-# worker makes databases of its own. Acceptance tests run processes of their own and measure time.
+# The fast folders come first, so that a mistake shows early, and those that run processes of their own last. All use
+# every core: each worker has databases, folders and ports of its own.
 FAST_TESTS := tests/unit tests/property tests/sandbox
 STORE_TESTS := tests/contract
 SLOW_TESTS := tests/acceptance
@@ -35,7 +35,7 @@ demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 test: check ## Check the code, then run every test but the long ones
 	$(BIN)/pytest $(FAST_TESTS) -m "not long" $(EVERY_CORE)
 	$(BIN)/pytest $(STORE_TESTS) -m "not long" $(EVERY_CORE)
-	$(BIN)/pytest $(SLOW_TESTS) -m "not long"
+	$(BIN)/pytest $(SLOW_TESTS) -m "not long" $(EVERY_CORE)
 
 test-long: $(INSTALLED) ## Run the tests that take minutes
 	$(BIN)/pytest tests -m long

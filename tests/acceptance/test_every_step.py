@@ -22,8 +22,6 @@ from ingest_core.transport.http import HttpUpstream
 from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row
 
-pytestmark = pytest.mark.long
-
 T = TypeVar("T")
 START, END = "2026-01-01T00:00:00Z", "2026-01-01T12:00:00Z"
 BY_STEP = {"max_window": "PT6H"}

@@ -160,6 +160,13 @@ class OnEqual(StrEnum):
     CHANGED = "CHANGED"
 
 
+class OnRefresh(StrEnum):
+    """What a refresh may change of a stored record: all of it, or only common fields that are empty."""
+
+    OVERWRITE = "OVERWRITE"
+    FILL_EMPTY = "FILL_EMPTY"
+
+
 class EndpointRole(StrEnum):
     """What an endpoint is for."""
 

@@ -75,6 +75,9 @@ class ResliceReason(StrEnum):
     RECORD_CAP = "RECORD_CAP"
     PAGE_CAP = "PAGE_CAP"
     PAGE_FULL = "PAGE_FULL"
+    PAGE_BYTES = "PAGE_BYTES"
+    BUDGET = "BUDGET"
+    RESTARTED = "RESTARTED"
 
 
 class SignalState(StrEnum):

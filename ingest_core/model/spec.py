@@ -17,6 +17,7 @@ from ingest_core.model.codes import (
     HttpMethod,
     IdNormalizer,
     OnEqual,
+    OnRefresh,
     Operation,
     PagePosition,
     PaginationType,
@@ -100,6 +101,10 @@ class PaginationSpec(Frozen):
     step_path: str | None = None
     page_base: int = 0
     max_records: int | None = None
+    ascending: bool = False
+    tail_probe: bool = False
+    next_hosts: list[str] = []
+    max_page_bytes: int | None = None
 
 
 def id_paging(size: int) -> PaginationSpec:
@@ -179,6 +184,8 @@ class RateSpec(Frozen):
 
     requests_per_second: float
     burst: int
+    cost: int = 1
+    max_concurrency: int | None = None
     with_credential_per_second: float | None = None
     daily_quota: int | None = None
     limit_header: str | None = None
@@ -235,6 +242,7 @@ class ResponseSpec(Frozen):
     id_path: Expression
     updated_at_path: Expression | None
     total_path: str | None
+    version_path: Expression | None = None
     format: ResponseFormat = ResponseFormat.JSON
     namespaces: dict[str, str] = {}
     time_zone: str = "UTC"
@@ -252,6 +260,7 @@ class DetailSpec(Frozen):
     response: ResponseSpec
     id_batch_size: int
     auth: AuthSpec | None = None
+    rate: RateSpec | None = None
 
 
 class SpecSnapshot(Frozen):
@@ -276,6 +285,7 @@ class SpecSnapshot(Frozen):
     expression: dict[str, Any]
     detail: DetailSpec | None = None
     slicing: SlicingSpec = SlicingSpec()
+    on_refresh: OnRefresh = OnRefresh.OVERWRITE
     item_endpoint: str | None = None
     """The endpoint whose records these are, where it is another one."""
 

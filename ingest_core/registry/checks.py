@@ -25,6 +25,7 @@ CODE_COLUMNS = {
     "stored_precision_code": "reg_time_unit",
     "calendar_align_to": "reg_calendar_unit",
     "on_equal_code": "reg_on_equal",
+    "on_refresh_code": "reg_on_refresh",
     "endpoint_role_code": "reg_endpoint_role",
     "http_method_code": "http_method",
     "auth_type_code": "reg_auth_type",

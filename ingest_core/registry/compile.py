@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ingest_core.model.codes import EndpointRole, ExprOp, FieldType, Operation
+from ingest_core.model.codes import EndpointRole, ExprOp, FieldType, OnRefresh, Operation
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Node, Range, both, part_range
 from ingest_core.model.id_range import IdRange
-from ingest_core.model.spec import DetailSpec, ParamSpec, RuleSpec, SlicingSpec, SpecSnapshot, WindowSpec
+from ingest_core.model.spec import DetailSpec, ParamSpec, RateSpec, RuleSpec, SlicingSpec, SpecSnapshot, WindowSpec
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
     check_dictionary,
@@ -166,6 +166,7 @@ class _Compiler:
             mapping=mapping,
             id_normalizer=self._rows["reg_provenance"][0]["id_normalizer_code"],
             on_equal=self._rows["reg_provenance"][0]["on_equal_code"],
+            on_refresh=self._rows["reg_provenance"][0].get("on_refresh_code") or OnRefresh.OVERWRITE,
             expression=expression.json(),
             detail=detail,
             slicing=slicing,
@@ -251,7 +252,13 @@ class _Compiler:
             response=response_part(definition),
             id_batch_size=batch_size(batching, self._found),
             auth=auth,
+            rate=self._own_rate(name),
         )
+
+    def _own_rate(self, detail: str) -> RateSpec | None:
+        """The rate of a detail endpoint, where it is another than its search's."""
+        rate = rate_part(self._merged("rate_limit", detail), self._found)
+        return None if rate == rate_part(self._merged("rate_limit", self._request.endpoint)) else rate
 
     def _owner(self) -> str | None:
         """The search whose records a detail endpoint gives, if it is one's alone."""

@@ -37,6 +37,7 @@ def document_of(rows: Rows) -> dict[str, Any]:
                 "docs_url": provenance["docs_url"],
                 "id_normalizer": provenance["id_normalizer_code"],
                 "on_equal": provenance["on_equal_code"],
+                "on_refresh": provenance.get("on_refresh_code"),
                 "defaults": _defaults(provenance.get("defaults")),
             }
         ),
@@ -84,6 +85,7 @@ def _response(row: Row) -> dict[str, Any]:
             "items": row["items_path"],
             "id": row.get("id_expr") or row.get("id_path"),
             "updated_at": row.get("updated_at_expr") or row.get("updated_at_path"),
+            "version": row.get("version_expr"),
             "total": row["total_path"],
             "time_zone": row.get("response_time_zone"),
             "errors": row.get("error_predicates"),

@@ -50,6 +50,8 @@ def rate_part(block: Merged, found: Findings | None = None) -> RateSpec:
     return RateSpec(
         requests_per_second=block["refill_rate_per_sec"],
         burst=block["burst_capacity"],
+        cost=block["permit_cost"],
+        max_concurrency=block["max_concurrency"],
         with_credential_per_second=block["with_credential_per_sec"],
         daily_quota=block["daily_quota"],
         limit_header=block["limit_header"],

@@ -26,7 +26,12 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "verify_tls": True,
     },
     "credential": {"auth_type_code": AuthType.NONE.value, "is_optional": False},
-    "pagination": {"position_code": PagePosition.CLIENT.value},
+    "pagination": {
+        "position_code": PagePosition.CLIENT.value,
+        "ascending": False,
+        "tail_probe": False,
+        "next_hosts": [],
+    },
     "window": {
         "window_mode_code": WindowMode.SLIDING.value,
         "watermark_lag_seconds": 600,
@@ -47,7 +52,7 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "jitter": 0.2,
         "retry_statuses": [408, 429, 500, 502, 503, 504],
     },
-    "rate_limit": {"refill_rate_per_sec": 1.0, "burst_capacity": 1},
+    "rate_limit": {"refill_rate_per_sec": 1.0, "burst_capacity": 1, "permit_cost": 1},
     "batching": {"id_batch_size": 200},
 }
 """What holds where nobody says otherwise."""

@@ -23,6 +23,7 @@ def response_part(definition: Row) -> ResponseSpec:
         id_path=definition.get("id_expr") or definition.get("id_path") or "",
         updated_at_path=definition.get("updated_at_expr") or definition.get("updated_at_path"),
         total_path=definition["total_path"],
+        version_path=definition.get("version_expr"),
         format=definition.get("response_format_code") or "JSON",
         namespaces=definition.get("xml_namespaces") or {},
         time_zone=definition.get("response_time_zone") or "UTC",
@@ -65,8 +66,8 @@ def check_response(
             path is None or path_parses(path), "PATH_INVALID", ENDPOINTS, where, path,
             f"{path!r} is not a path such as $.items[*].id", "correct the path",
         )  # fmt: skip
-    for column, shown in (("id_expr", f"{key}.id"), ("updated_at_expr", f"{key}.updated_at")):
-        _check_expression(definition.get(column), shown, ENDPOINTS, found)
+    for part in ("id", "updated_at", "version"):
+        _check_expression(definition.get(f"{part}_expr"), f"{key}.{part}", ENDPOINTS, found)
     for column in ("id_path", "updated_at_path"):
         _check_expression(definition.get(column), f"{key}.{column.removesuffix('_path')}", ENDPOINTS, found)
     for field, expression in mapping.items():

@@ -36,6 +36,7 @@ def _provenance(file: SourceFile) -> Row:
         "docs_url": file.source.docs_url,
         "id_normalizer_code": file.source.id_normalizer.value,
         "on_equal_code": file.source.on_equal.value,
+        "on_refresh_code": file.source.on_refresh.value if file.source.on_refresh else None,
         "output_mapping": dict(file.mapping),
         "defaults": _defaults(file.source.defaults),
     }
@@ -66,6 +67,7 @@ def _response(response: Response) -> Row:
         "id_expr": None if isinstance(response.id, str) else response.id,
         "updated_at_path": response.updated_at if isinstance(response.updated_at, str) else None,
         "updated_at_expr": None if isinstance(response.updated_at, str) else response.updated_at,
+        "version_expr": response.version,
         "total_path": response.total,
         "response_format_code": response.format.value,
         "xml_namespaces": response.namespaces,

@@ -21,6 +21,7 @@ from ingest_core.model.codes import (
     HttpMethod,
     IdNormalizer,
     OnEqual,
+    OnRefresh,
     Operation,
     PagePosition,
     PaginationType,
@@ -126,6 +127,12 @@ class Pagination(ScopedBlock):
     page_base: Annotated[int, Field(ge=0, le=1)] | None = Field(default=None, description="The number of page one.")
     token_ttl: Span | None = None
     order_by: str | None = Field(default=None, description="How the provider orders records, for people.")
+    ascending: bool | None = Field(default=None, description="Whether pages come in ascending time order.")
+    tail_probe: bool | None = Field(default=None, description="Ask once more for a last page that names no next one.")
+    next_hosts: Annotated[list[Name], BeforeValidator(_as_list)] | None = Field(
+        default=None, description="Other hosts a next_url may lead to."
+    )
+    max_page_bytes: Count | None = Field(default=None, description="A larger answer has its slice cut smaller.")
 
 
 class WindowBlock(ScopedBlock):
@@ -196,6 +203,10 @@ class RateLimit(ScopedBlock):
         default=None, description="What the provider allows; the rates above must not exceed it."
     )
     burst: Count | None = None
+    cost: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        default=None, description="How many turns one request takes."
+    )
+    max_concurrency: Count | None = Field(default=None, description="So many tasks of a partition at a time.")
     daily_quota: Count | None = None
     limit_header: Name | None = None
     remaining_header: Name | None = None
@@ -240,6 +251,7 @@ class Source(Block):
     docs_url: str | None = None
     id_normalizer: IdNormalizer = IdNormalizer.NONE
     on_equal: OnEqual = OnEqual.KEEP
+    on_refresh: OnRefresh | None = Field(default=None, description="What a refresh may change.")
     defaults: Defaults | None = None
 
 
@@ -261,6 +273,7 @@ class Response(Block):
     items: str
     id: Expression
     updated_at: Expression | None = None
+    version: Expression | None = Field(default=None, description="Decides between records of the same updated_at.")
     total: str | None = None
     time_zone: str | None = Field(default=None, description="The zone of times that name none.")
     errors: Annotated[list[Predicate], BeforeValidator(_as_list)] | None = None

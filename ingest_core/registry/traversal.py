@@ -46,6 +46,10 @@ def pagination_part(block: Merged, window: Merged, found: Findings) -> Paginatio
         step_path=block["step_path"],
         page_base=base or 0,
         max_records=block["max_records"],
+        ascending=block["ascending"],
+        tail_probe=block["tail_probe"],
+        next_hosts=block["next_hosts"],
+        max_page_bytes=block["max_page_bytes"],
     )
 
 

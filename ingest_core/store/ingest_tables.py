@@ -324,4 +324,5 @@ ing_quarantine = sa.Table(
     *_times(),
     sa.UniqueConstraint("provenance_code", "endpoint_name", "fragment_hash", "reason_code", name="uk_quarantine"),
     sa.Index("idx_quarantine_state", "provenance_code", "endpoint_name", "state_code"),
+    sa.Index("idx_quarantine_item", "provenance_code", "endpoint_name", "provider_id"),
 )

@@ -89,6 +89,7 @@ reg_provenance = sa.Table(
     sa.Column("docs_url", long_text()),
     sa.Column("id_normalizer_code", code(32), nullable=False),
     sa.Column("on_equal_code", code(32), nullable=False),
+    sa.Column("on_refresh_code", code(32)),
     sa.Column("output_mapping", json_value(), nullable=False),
     sa.Column("defaults", json_value()),
     sa.Column("closed_at", Utc),
@@ -111,6 +112,7 @@ reg_prov_endpoint_def = sa.Table(
     sa.Column("id_expr", json_value()),
     sa.Column("updated_at_path", long_text()),
     sa.Column("updated_at_expr", json_value()),
+    sa.Column("version_expr", json_value()),
     sa.Column("total_path", long_text()),
     sa.Column("response_format_code", code(32)),
     sa.Column("xml_namespaces", json_value()),
@@ -174,6 +176,10 @@ reg_prov_pagination_cfg = _scoped(
     sa.Column("page_base", sa.Integer),
     sa.Column("token_ttl_seconds", sa.Integer),
     sa.Column("order_by", long_text()),
+    sa.Column("ascending", sa.Boolean),
+    sa.Column("tail_probe", sa.Boolean),
+    sa.Column("next_hosts", json_value()),
+    sa.Column("max_page_bytes", sa.Integer),
 )
 
 reg_prov_window_offset_cfg = _scoped(
@@ -228,6 +234,8 @@ reg_prov_rate_limit_cfg = _scoped(
     sa.Column("with_credential_per_sec", sa.Double),
     sa.Column("provider_cap_per_sec", sa.Double),
     sa.Column("burst_capacity", sa.Integer),
+    sa.Column("permit_cost", sa.Integer),
+    sa.Column("max_concurrency", sa.Integer),
     sa.Column("daily_quota", sa.Integer),
     sa.Column("limit_header", code()),
     sa.Column("remaining_header", code()),

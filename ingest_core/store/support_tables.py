@@ -20,8 +20,11 @@ ing_outbox_message = sa.Table(
     sa.Column("leased_until", Utc),
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("sent_at", Utc),
+    sa.Column("next_attempt_at", Utc),
+    sa.Column("last_error", long_text()),
     sa.UniqueConstraint("dedup_key", name="uk_outbox_dedup"),
     sa.Index("idx_outbox_status", "status_code", "id"),
+    sa.Index("idx_outbox_order", "ordering_key", "status_code", "id"),
 )
 
 ing_reslice_request = sa.Table(
@@ -116,6 +119,7 @@ ing_partition_control = sa.Table(
     sa.Column("control_code", code(32), nullable=False),
     sa.Column("reason", long_text()),
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("claimed_at", Utc),
     *_times(),
     sa.UniqueConstraint("provenance_code", "endpoint_name", "operation_code", name="uk_partition_control"),
 )

@@ -155,9 +155,13 @@ CREATE TABLE ing_outbox_message (
     leased_until DATETIME(6),
     created_at DATETIME(6) NOT NULL,
     sent_at DATETIME(6),
+    next_attempt_at DATETIME(6),
+    last_error LONGTEXT COLLATE utf8mb4_0900_bin,
     PRIMARY KEY (id),
     CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
 );
+
+CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
 
 CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
 
@@ -169,6 +173,7 @@ CREATE TABLE ing_partition_control (
     control_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
     reason LONGTEXT COLLATE utf8mb4_0900_bin,
     version INTEGER NOT NULL DEFAULT '0',
+    claimed_at DATETIME(6),
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     PRIMARY KEY (id),
@@ -249,6 +254,8 @@ CREATE TABLE ing_quarantine (
     PRIMARY KEY (id),
     CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
 );
+
+CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
 
 CREATE INDEX idx_quarantine_state ON ing_quarantine (provenance_code, endpoint_name, state_code);
 
@@ -565,6 +572,7 @@ CREATE TABLE reg_prov_endpoint_def (
     id_expr JSON,
     updated_at_path LONGTEXT COLLATE utf8mb4_0900_bin,
     updated_at_expr JSON,
+    version_expr JSON,
     total_path LONGTEXT COLLATE utf8mb4_0900_bin,
     response_format_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
     xml_namespaces JSON,
@@ -687,6 +695,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     page_base INTEGER,
     token_ttl_seconds INTEGER,
     order_by LONGTEXT COLLATE utf8mb4_0900_bin,
+    ascending BOOL,
+    tail_probe BOOL,
+    next_hosts JSON,
+    max_page_bytes INTEGER,
     effective_from DATETIME(6),
     effective_to DATETIME(6),
     closed_at DATETIME(6),
@@ -708,6 +720,8 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     with_credential_per_sec DOUBLE,
     provider_cap_per_sec DOUBLE,
     burst_capacity INTEGER,
+    permit_cost INTEGER,
+    max_concurrency INTEGER,
     daily_quota INTEGER,
     limit_header VARCHAR(64) COLLATE utf8mb4_0900_bin,
     remaining_header VARCHAR(64) COLLATE utf8mb4_0900_bin,
@@ -818,6 +832,7 @@ CREATE TABLE reg_provenance (
     docs_url LONGTEXT COLLATE utf8mb4_0900_bin,
     id_normalizer_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
     on_equal_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    on_refresh_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
     output_mapping JSON NOT NULL,
     defaults JSON,
     closed_at DATETIME(6),

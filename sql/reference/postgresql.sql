@@ -155,9 +155,13 @@ CREATE TABLE ing_outbox_message (
     leased_until TIMESTAMP(6) WITH TIME ZONE,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     sent_at TIMESTAMP(6) WITH TIME ZONE,
+    next_attempt_at TIMESTAMP(6) WITH TIME ZONE,
+    last_error TEXT COLLATE "C",
     PRIMARY KEY (id),
     CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
 );
+
+CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
 
 CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
 
@@ -169,6 +173,7 @@ CREATE TABLE ing_partition_control (
     control_code VARCHAR(32) COLLATE "C" NOT NULL,
     reason TEXT COLLATE "C",
     version INTEGER DEFAULT '0' NOT NULL,
+    claimed_at TIMESTAMP(6) WITH TIME ZONE,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     PRIMARY KEY (id),
@@ -249,6 +254,8 @@ CREATE TABLE ing_quarantine (
     PRIMARY KEY (id),
     CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
 );
+
+CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
 
 CREATE INDEX idx_quarantine_state ON ing_quarantine (provenance_code, endpoint_name, state_code);
 
@@ -565,6 +572,7 @@ CREATE TABLE reg_prov_endpoint_def (
     id_expr JSONB,
     updated_at_path TEXT COLLATE "C",
     updated_at_expr JSONB,
+    version_expr JSONB,
     total_path TEXT COLLATE "C",
     response_format_code VARCHAR(32) COLLATE "C",
     xml_namespaces JSONB,
@@ -687,6 +695,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     page_base INTEGER,
     token_ttl_seconds INTEGER,
     order_by TEXT COLLATE "C",
+    ascending BOOLEAN,
+    tail_probe BOOLEAN,
+    next_hosts JSONB,
+    max_page_bytes INTEGER,
     effective_from TIMESTAMP(6) WITH TIME ZONE,
     effective_to TIMESTAMP(6) WITH TIME ZONE,
     closed_at TIMESTAMP(6) WITH TIME ZONE,
@@ -708,6 +720,8 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     with_credential_per_sec DOUBLE PRECISION,
     provider_cap_per_sec DOUBLE PRECISION,
     burst_capacity INTEGER,
+    permit_cost INTEGER,
+    max_concurrency INTEGER,
     daily_quota INTEGER,
     limit_header VARCHAR(64) COLLATE "C",
     remaining_header VARCHAR(64) COLLATE "C",
@@ -818,6 +832,7 @@ CREATE TABLE reg_provenance (
     docs_url TEXT COLLATE "C",
     id_normalizer_code VARCHAR(32) COLLATE "C" NOT NULL,
     on_equal_code VARCHAR(32) COLLATE "C" NOT NULL,
+    on_refresh_code VARCHAR(32) COLLATE "C",
     output_mapping JSONB NOT NULL,
     defaults JSONB,
     closed_at TIMESTAMP(6) WITH TIME ZONE,

@@ -155,9 +155,13 @@ CREATE TABLE ing_outbox_message (
     leased_until BIGINT,
     created_at BIGINT NOT NULL,
     sent_at BIGINT,
+    next_attempt_at BIGINT,
+    last_error TEXT,
     PRIMARY KEY (id),
     CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
 );
+
+CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
 
 CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
 
@@ -169,6 +173,7 @@ CREATE TABLE ing_partition_control (
     control_code VARCHAR(32) NOT NULL,
     reason TEXT,
     version INTEGER DEFAULT '0' NOT NULL,
+    claimed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (id),
@@ -249,6 +254,8 @@ CREATE TABLE ing_quarantine (
     PRIMARY KEY (id),
     CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
 );
+
+CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
 
 CREATE INDEX idx_quarantine_state ON ing_quarantine (provenance_code, endpoint_name, state_code);
 
@@ -565,6 +572,7 @@ CREATE TABLE reg_prov_endpoint_def (
     id_expr JSON,
     updated_at_path TEXT,
     updated_at_expr JSON,
+    version_expr JSON,
     total_path TEXT,
     response_format_code VARCHAR(32),
     xml_namespaces JSON,
@@ -687,6 +695,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     page_base INTEGER,
     token_ttl_seconds INTEGER,
     order_by TEXT,
+    ascending BOOLEAN,
+    tail_probe BOOLEAN,
+    next_hosts JSON,
+    max_page_bytes INTEGER,
     effective_from BIGINT,
     effective_to BIGINT,
     closed_at BIGINT,
@@ -708,6 +720,8 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     with_credential_per_sec DOUBLE,
     provider_cap_per_sec DOUBLE,
     burst_capacity INTEGER,
+    permit_cost INTEGER,
+    max_concurrency INTEGER,
     daily_quota INTEGER,
     limit_header VARCHAR(64),
     remaining_header VARCHAR(64),
@@ -818,6 +832,7 @@ CREATE TABLE reg_provenance (
     docs_url TEXT,
     id_normalizer_code VARCHAR(32) NOT NULL,
     on_equal_code VARCHAR(32) NOT NULL,
+    on_refresh_code VARCHAR(32),
     output_mapping JSON NOT NULL,
     defaults JSON,
     closed_at BIGINT,

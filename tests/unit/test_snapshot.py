@@ -83,6 +83,10 @@ OTHER_SETTINGS: dict[str, Any] = {
         "step_path": "$.step",
         "page_base": 1,
         "max_records": 1000,
+        "ascending": True,
+        "tail_probe": True,
+        "next_hosts": ["cdn.example"],
+        "max_page_bytes": 1000,
     },
     "window": {
         "mode": "CALENDAR",
@@ -125,6 +129,8 @@ OTHER_SETTINGS: dict[str, Any] = {
     "rate": {
         "requests_per_second": 1.0,
         "burst": 2,
+        "cost": 2,
+        "max_concurrency": 3,
         "with_credential_per_second": 9.0,
         "daily_quota": 5,
         "limit_header": "x-other",
@@ -139,6 +145,7 @@ OTHER_SETTINGS: dict[str, Any] = {
         "id_path": {"all": ["$.a", "$.b"]},
         "updated_at_path": "$.at",
         "total_path": None,
+        "version_path": "$.version",
         "format": "XML",
         "namespaces": {"a": "urn:a"},
         "time_zone": "Europe/Berlin",
@@ -149,6 +156,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "mapping": {},
     "id_normalizer": "NONE",
     "on_equal": "CHANGED",
+    "on_refresh": "FILL_EMPTY",
     "detail": DETAIL,
     "item_endpoint": "dois",
 }
@@ -211,6 +219,7 @@ NESTED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
             "response": {**RESPONSE, "format": "XML"},
             "id_batch_size": 10,
             "auth": {"type": "NONE", "credential_ref": None},
+            "rate": {"requests_per_second": 1.0, "burst": 1},
         },
     ),
 ]

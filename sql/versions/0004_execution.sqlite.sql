@@ -1,0 +1,25 @@
+ALTER TABLE reg_provenance ADD COLUMN on_refresh_code VARCHAR(32);
+
+ALTER TABLE reg_prov_endpoint_def ADD COLUMN version_expr JSON;
+
+ALTER TABLE reg_prov_pagination_cfg ADD COLUMN ascending BOOLEAN;
+
+ALTER TABLE reg_prov_pagination_cfg ADD COLUMN tail_probe BOOLEAN;
+
+ALTER TABLE reg_prov_pagination_cfg ADD COLUMN next_hosts JSON;
+
+ALTER TABLE reg_prov_pagination_cfg ADD COLUMN max_page_bytes INTEGER;
+
+ALTER TABLE reg_prov_rate_limit_cfg ADD COLUMN permit_cost INTEGER;
+
+ALTER TABLE reg_prov_rate_limit_cfg ADD COLUMN max_concurrency INTEGER;
+
+ALTER TABLE ing_outbox_message ADD COLUMN next_attempt_at BIGINT;
+
+ALTER TABLE ing_outbox_message ADD COLUMN last_error TEXT;
+
+ALTER TABLE ing_partition_control ADD COLUMN claimed_at BIGINT;
+
+CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
+
+CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);

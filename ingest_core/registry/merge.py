@@ -30,7 +30,6 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "position_code": PagePosition.CLIENT.value,
         "ascending": False,
         "tail_probe": False,
-        "next_hosts": [],
     },
     "window": {
         "window_mode_code": WindowMode.SLIDING.value,

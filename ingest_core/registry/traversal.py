@@ -48,7 +48,7 @@ def pagination_part(block: Merged, window: Merged, found: Findings) -> Paginatio
         max_records=block["max_records"],
         ascending=block["ascending"],
         tail_probe=block["tail_probe"],
-        next_hosts=block["next_hosts"],
+        next_hosts=block["next_hosts"] or [],
         max_page_bytes=block["max_page_bytes"],
     )
 

@@ -128,6 +128,8 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "inserted": walk.counts.inserted,
         "updated": walk.counts.updated,
         "skipped": walk.counts.skipped,
+        "skippedOlder": walk.counts.older,
+        "skippedEqual": walk.counts.equal,
         "failed": walk.counts.quarantined,
         "late": walk.counts.late,
         "distinctCount": len(walk.seen),

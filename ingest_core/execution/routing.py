@@ -24,6 +24,7 @@ from ingest_core.registry.paths import compile_path
 from ingest_core.registry.values import text_of
 
 MAX_ID_CHARS = 512
+MAX_VERSION_CHARS = 128
 MAX_PAYLOAD_CHARS = 8 * 1024 * 1024
 FRAGMENT_BYTES = 1024
 FUTURE_TOLERANCE = timedelta(days=1)
@@ -68,6 +69,7 @@ class Router:
         self._shown_time = _shown(response.updated_at_path)
         self._id = compile_raw(response.id_path)
         self._updated_at = compile_raw(response.updated_at_path) if response.updated_at_path else None
+        self._version = compile_raw(response.version_path) if response.version_path else None
         self._time_zone = response.time_zone
         self._record_error = response.record_error
         self._normalize = NORMALIZE_ID[spec.id_normalizer]
@@ -131,7 +133,12 @@ class Router:
         if updated_at > asked_at + FUTURE_TOLERANCE:
             fields["flags"] = ["UPDATED_AT_IN_FUTURE"]
             updated_at = asked_at
-        return Record(provider_id, updated_at, payload, payload_hash, fields)
+        return Record(provider_id, updated_at, payload, payload_hash, fields, self._version_of(item))
+
+    def _version_of(self, item: dict[str, Any]) -> str | None:
+        """What decides between records of one update time; what no store would take decides nothing."""
+        text = text_of(self._version(item)) if self._version else None
+        return _storable(text[:MAX_VERSION_CHARS]) if text else None
 
     def common_record(self, item: Any) -> dict[str, Any]:
         """The fields every source has under the same names; what a record does not say is left out."""

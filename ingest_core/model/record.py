@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ class Record:
     payload: str
     payload_hash: str
     fields: dict[str, Any]
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,16 @@ class Counts:
     quarantined: int = 0
     late: int = 0
     """Of those inserted or updated: how many an earlier reading of their time had missed."""
+    older: int = 0
+    equal: int = 0
+    """Of those skipped: how many were older than what is stored, and how many no newer."""
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
-    def values(self) -> tuple[int, int, int, int, int, int]:
+    def values(self) -> tuple[int, ...]:
         """The numbers in order."""
-        return (self.received, self.inserted, self.updated, self.skipped, self.quarantined, self.late)
+        return tuple(getattr(self, one.name) for one in dataclass_fields(self))
 
     def json(self) -> dict[str, int]:
         """As reports show them."""

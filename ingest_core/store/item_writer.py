@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from ingest_core.execution.overwrite import Stored, Verdict, decide_overwrites
+from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.model.codes import ItemState, OnEqual, Operation, QuarantineState
+from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation, QuarantineState
 from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
 from ingest_core.store.dialect import locked, upsert
 from ingest_core.store.tables import ing_item, ing_quarantine
@@ -18,6 +18,7 @@ _IN_LIST = 500
 _RACE_ATTEMPTS = 5
 _CHANGED = (
     "source_updated_at",
+    "source_version",
     "payload",
     "payload_hash",
     "record",
@@ -46,10 +47,12 @@ class ItemWriter:
         return Counts(
             received=len(page.records) + len(page.rejected) + page.outside,
             inserted=len(verdict.insert),
-            updated=len(verdict.update),
+            updated=len(verdict.update) + len(verdict.fill),
             skipped=verdict.skipped + page.outside,
             quarantined=len(page.rejected),
-            late=self._late([*verdict.insert.values(), *verdict.update.values()]),
+            late=self._late(verdict.changed),
+            older=verdict.older,
+            equal=verdict.equal,
         )
 
     def _late(self, changed: list[Record]) -> int:
@@ -63,7 +66,7 @@ class ItemWriter:
         """Decide against the locked rows; a row another worker inserted meanwhile is decided again."""
         for _ in range(_RACE_ATTEMPTS):
             stored = self._stored([record.provider_id for record in records])
-            verdict = decide_overwrites(records, stored, self._on_equal, self.batch.asked_at)
+            verdict = self._decide(records, stored)
             try:
                 with self.connection.begin_nested():
                     self._insert(list(verdict.insert.values()))
@@ -72,6 +75,11 @@ class ItemWriter:
             self._update(verdict, stored)
             return verdict
         raise RuntimeError(f"run {self.run.run_id}, batch {self.batch.batch_no}: records kept being inserted elsewhere")
+
+    def _decide(self, records: list[Record], stored: dict[str, Stored]) -> Verdict:
+        if self._fills:
+            return decide_fills(records, stored)
+        return decide_overwrites(records, stored, self._on_equal, self.batch.asked_at)
 
     def _stored(self, ids: list[str]) -> dict[str, Stored]:
         found: dict[str, Stored] = {}
@@ -83,12 +91,21 @@ class ItemWriter:
                     ing_item.c.source_updated_at,
                     ing_item.c.payload_hash,
                     ing_item.c.refresh_checked_at,
+                    ing_item.c.source_version,
+                    *([ing_item.c.record] if self._fills else []),
                 )
                 .where(*self._mine(), ing_item.c.provider_id.in_(ids[start : start + _IN_LIST]))
                 .order_by(ing_item.c.provider_id)
             )
             for row in self.connection.execute(locked(query)):
-                found[row.provider_id] = Stored(row.id, row.source_updated_at, row.payload_hash, row.refresh_checked_at)
+                found[row.provider_id] = Stored(
+                    row.id,
+                    row.source_updated_at,
+                    row.payload_hash,
+                    row.refresh_checked_at,
+                    row.source_version,
+                    row.record if self._fills else None,
+                )
         return found
 
     @property
@@ -96,6 +113,13 @@ class ItemWriter:
         """A refresh always takes what has changed."""
         task = self.run.task
         return OnEqual.CHANGED if task.partition.operation_code == Operation.UPDATE else task.spec.on_equal
+
+    @property
+    def _fills(self) -> bool:
+        """Whether a refresh may only fill in what is empty."""
+        task = self.run.task
+        refreshes = task.partition.operation_code == Operation.UPDATE
+        return refreshes and task.spec.on_refresh == OnRefresh.FILL_EMPTY
 
     @property
     def _endpoint(self) -> str:
@@ -117,6 +141,8 @@ class ItemWriter:
                 self.connection.dialect.name, ing_item, ("provenance_code", "endpoint_name", "provider_id"), _CHANGED
             )
             self.connection.execute(statement, [self._row(record) for record in verdict.update.values()])
+        if verdict.fill:
+            self._fill(verdict.fill, stored)
         seen = sorted(stored[provider_id].item_id for provider_id in verdict.seen)
         for start in range(0, len(seen), _IN_LIST):
             self.connection.execute(
@@ -128,6 +154,23 @@ class ItemWriter:
                 .values(refresh_checked_at=self.batch.asked_at, expr_hash=self.run.task.expr_hash)
             )
 
+    def _fill(self, fill: dict[str, dict[str, Any]], stored: dict[str, Stored]) -> None:
+        """Write common fields alone; the payload stays what it was."""
+        statement = (
+            sa.update(ing_item)
+            .where(ing_item.c.id == sa.bindparam("item_id"))
+            .values(
+                record=sa.bindparam("fields", type_=ing_item.c.record.type),
+                refresh_checked_at=self.batch.asked_at,
+                expr_hash=self.run.task.expr_hash,
+                last_run_id=self.run.run_id,
+                last_batch_no=self.batch.batch_no,
+                updated_at=self.now,
+            )
+        )
+        rows = [{"item_id": stored[name].item_id, "fields": fields} for name, fields in sorted(fill.items())]
+        self.connection.execute(statement, rows)
+
     def _row(self, record: Record) -> dict[str, Any]:
         task = self.run.task
         return {
@@ -135,6 +178,7 @@ class ItemWriter:
             "endpoint_name": self._endpoint,
             "provider_id": record.provider_id,
             "source_updated_at": record.updated_at,
+            "source_version": record.version,
             "payload": record.payload,
             "payload_hash": record.payload_hash,
             "record": record.fields,

@@ -255,6 +255,8 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
         "inserted": counts.inserted,
         "updated": counts.updated,
         "skipped": counts.skipped,
+        "skippedOlder": counts.older,
+        "skippedEqual": counts.equal,
         "failed": counts.quarantined,
         "late": counts.late,
         "hasNext": page.has_next,
@@ -263,5 +265,5 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
 
 
 def _counts_of(stats: dict[str, Any]) -> Counts:
-    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late")
+    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late", "skippedOlder", "skippedEqual")
     return Counts(*(stats.get(name, 0) for name in names))

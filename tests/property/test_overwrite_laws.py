@@ -1,5 +1,6 @@
 """Promises 2 and 7: each record counted once, and the newest version stays, however pages arrive."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import given
@@ -25,12 +26,12 @@ def apply_page(store: Store, page: list[Record], on_equal: OnEqual, asked_at: da
     assert verdict.seen | written.keys() == {record.provider_id for record in page}
     after = {key: _checked(old, asked_at) if key in verdict.seen else old for key, old in store.items()}
     for key, record in written.items():
-        after[key] = Stored(0, record.updated_at, record.payload_hash, asked_at)
+        after[key] = Stored(0, record.updated_at, record.payload_hash, asked_at, record.version)
     return after
 
 
 def _checked(old: Stored, asked_at: datetime) -> Stored:
-    return Stored(old.item_id, old.updated_at, old.payload_hash, max(old.checked_at, asked_at))
+    return replace(old, checked_at=max(old.checked_at, asked_at))
 
 
 def apply_all(all_pages: list[list[Record]], on_equal: OnEqual) -> Store:
@@ -40,8 +41,16 @@ def apply_all(all_pages: list[list[Record]], on_equal: OnEqual) -> Store:
     return store
 
 
-def versions(store: Store) -> dict[str, datetime]:
-    return {key: one.updated_at for key, one in store.items()}
+Version = tuple[datetime, int]
+
+
+def version(one: Stored | Record) -> Version:
+    """What must win, said independently: the time, then the number."""
+    return one.updated_at, int(one.version or 0)
+
+
+def versions(store: Store) -> dict[str, Version]:
+    return {key: version(one) for key, one in store.items()}
 
 
 def contents(store: Store) -> dict[str, tuple[datetime, str]]:
@@ -50,9 +59,9 @@ def contents(store: Store) -> dict[str, tuple[datetime, str]]:
 
 @given(st.lists(pages(), max_size=4), RULES)
 def test_the_newest_version_of_each_record_stays(all_pages: list[list[Record]], on_equal: OnEqual) -> None:
-    newest: dict[str, datetime] = {}
+    newest: dict[str, Version] = {}
     for record in (record for page in all_pages for record in page):
-        newest[record.provider_id] = max(newest.get(record.provider_id, record.updated_at), record.updated_at)
+        newest[record.provider_id] = max(newest.get(record.provider_id, version(record)), version(record))
 
     assert versions(apply_all(all_pages, on_equal)) == newest
 

@@ -216,12 +216,15 @@ def json_values(max_leaves: int = 12) -> st.SearchStrategy[Any]:
 
 
 def records() -> st.SearchStrategy[Record]:
-    """Versions of few records at few times, so that ids and times meet."""
+    """Versions of few records at few times, so that ids, times and versions meet."""
     return st.builds(
-        lambda number, version, content: Record(f"id-{number}", minute(version), "{}", f"hash-{content}", {}),
+        lambda number, time, content, version: Record(
+            f"id-{number}", minute(time), "{}", f"hash-{content}", {}, version
+        ),
         st.integers(0, 3),
         st.integers(0, 4),
         st.integers(0, 2),
+        st.sampled_from([None, "1", "2", "10"]),
     )
 
 

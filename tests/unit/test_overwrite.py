@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest_core.execution.overwrite import Stored, Verdict, decide_overwrites
+from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
 from ingest_core.model.codes import OnEqual
 from ingest_core.model.record import Record
 from tests.support.specs import at
@@ -95,3 +95,75 @@ def test_each_record_of_a_page_is_counted_once() -> None:
 
     assert len(verdict.insert) + len(verdict.update) + verdict.skipped == len(records)
     assert (set(verdict.insert), set(verdict.update)) == ({"b", "c"}, {"a"})
+
+
+def versioned(version: str | None, payload_hash: str = "new", **fields: object) -> Record:
+    return Record("a", at("10:00"), "{}", payload_hash, dict(fields), version)
+
+
+@pytest.mark.parametrize(
+    ("stored", "incoming", "outcome"),
+    [
+        ("1", "2", "update"),
+        ("2", "1", "older"),
+        ("2", "2", "equal"),
+        ("9", "10", "update"),
+        ("v9", "v10", "update"),
+        ("1.9", "1.10", "update"),
+        (None, "1", "update"),
+        ("1", None, "older"),
+        (None, None, "equal"),
+        ("02", "2", "equal"),
+        ("a", "b", "update"),
+    ],
+)
+def test_of_two_with_the_same_time_the_higher_version_stays(
+    stored: str | None, incoming: str | None, outcome: str
+) -> None:
+    known = Stored(1, at("10:00"), "old", at("11:00"), version=stored)
+    verdict = decide(versioned(incoming), stored=known)
+
+    assert ("update" if verdict.update else "older" if verdict.older else "equal") == outcome
+
+
+def test_in_a_page_the_higher_version_counts_too() -> None:
+    low, high = versioned("1"), versioned("2")
+    verdicts = [decide(*order, stored=None) for order in ((low, high), (high, low))]
+
+    assert [verdict.insert["a"] for verdict in verdicts] == [high, high]
+    assert [(verdict.older, verdict.equal) for verdict in verdicts] == [(1, 0), (1, 0)]
+
+
+def test_what_is_skipped_is_told_apart_by_older_and_equal() -> None:
+    verdict = decide(record(updated_at="09:00"), record(), record("b"), record("b"))
+
+    assert (verdict.older, verdict.equal, set(verdict.insert)) == (1, 2, {"b"})
+
+
+FULL = Stored(1, at("10:00"), "old", at("11:00"), fields={"title": "Old", "doi": "", "authors": [], "year": 0})
+
+
+def test_only_empty_fields_are_filled() -> None:
+    incoming = versioned(None, title="New", doi="10.1/x", authors=["Ann"], year=2020, venue="V", note=None)
+    verdict = decide_fills([incoming], {"a": FULL})
+
+    assert verdict.fill == {"a": {"title": "Old", "doi": "10.1/x", "authors": ["Ann"], "year": 0, "venue": "V"}}
+    assert (verdict.update, verdict.seen, verdict.skipped) == ({}, set(), 0)
+
+
+def test_a_record_that_fills_nothing_was_looked_at() -> None:
+    verdict = decide_fills([versioned(None, title="New", doi="")], {"a": FULL})
+
+    assert (verdict.fill, verdict.seen, verdict.equal) == ({}, {"a"}, 1)
+
+
+def test_an_unknown_record_is_inserted_whole_and_counted_once() -> None:
+    records = [record("b"), versioned(None, doi="1"), versioned(None, doi="2", venue="V"), record("b", "11:00")]
+    verdict = decide_fills(records, {"a": FULL})
+
+    assert (verdict.insert["b"].updated_at, verdict.fill["a"]["doi"], verdict.fill["a"]["venue"]) == (
+        at("11:00"),
+        "1",
+        "V",
+    )
+    assert len(verdict.insert) + len(verdict.fill) + verdict.skipped == len(records)

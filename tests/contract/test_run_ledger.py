@@ -63,7 +63,7 @@ def test_each_record_is_counted_once(stores: Stores) -> None:
         record("b", at(1.5)),  # newer than stored, older than the other on the page
         rejected=[rejected("x"), rejected("y"), rejected("y", QuarantineReason.UPDATED_AT_MISSING)],
     )
-    assert read_page(stores, run, second, batch_no=2) == Counts(10, 2, 1, 4, 3)
+    assert read_page(stores, run, second, batch_no=2) == Counts(10, 2, 1, 4, 3, older=3, equal=1)
     versions = {row["provider_id"]: row["source_updated_at"] for row in rows(stores.database, ing_item)}
     assert versions == {"a": at(1), "b": at(2), "c": at(1), "d": at(1), "e": at(3)}
 
@@ -104,16 +104,16 @@ def test_a_page_of_thousands_is_counted_like_any_other(stores: Stores) -> None:
     many = [record(f"id-{number:04}", at(1)) for number in range(1201)]
     assert read_page(stores, run, page(*many)) == Counts(1201, 1201, 0, 0, 0)
     newer = [record(f"id-{number:04}", at(2)) for number in range(0, 1201, 2)]
-    assert read_page(stores, run, page(*many, *newer), batch_no=2) == Counts(1802, 0, 601, 1201, 0)
+    assert read_page(stores, run, page(*many, *newer), batch_no=2) == Counts(1802, 0, 601, 1201, 0, equal=1201)
 
 
 @pytest.mark.parametrize(
     ("on_equal", "later", "payload", "expected"),
     [
-        ("KEEP", True, '{"v": 2}', Counts(1, 0, 0, 1, 0)),
+        ("KEEP", True, '{"v": 2}', Counts(1, 0, 0, 1, 0, equal=1)),
         ("CHANGED", True, '{"v": 2}', Counts(1, 0, 1, 0, 0)),
-        ("CHANGED", True, '{"v": 1}', Counts(1, 0, 0, 1, 0)),
-        ("CHANGED", False, '{"v": 2}', Counts(1, 0, 0, 1, 0)),
+        ("CHANGED", True, '{"v": 1}', Counts(1, 0, 0, 1, 0, equal=1)),
+        ("CHANGED", False, '{"v": 2}', Counts(1, 0, 0, 1, 0, equal=1)),
     ],
     ids=["kept by default", "changed", "not changed", "changed, but asked for earlier"],
 )
@@ -135,7 +135,7 @@ def test_an_older_version_never_overwrites(stores: Stores, on_equal: str) -> Non
     plan_harvest(stores, at(0), at(1), spec=compiled(source=source_block(on_equal=on_equal)))
     run = begin(stores)
     read_page(stores, run, page(record("a", at(2), '{"v": 2}')))
-    assert read_page(stores, run, page(record("a", at(1), '{"v": 1}')), batch_no=2) == Counts(1, 0, 0, 1, 0)
+    assert read_page(stores, run, page(record("a", at(1), '{"v": 1}')), batch_no=2) == Counts(1, 0, 0, 1, 0, older=1)
     assert column(stores.database, ing_item, "payload") == ['{"v": 2}']
 
 
@@ -187,7 +187,7 @@ def test_a_page_whose_commit_crashes_leaves_nothing(stores: Stores) -> None:
         assert contents(stores.database) == before
 
     counts = crash_at_every_step(stores.database, lambda: commit(stores, run, batch, outcome), nothing_remains)
-    assert counts == Counts(4, 1, 1, 1, 1)
+    assert counts == Counts(4, 1, 1, 1, 1, equal=1)
     assert column(stores.database, ing_task_run_batch, "status_code") == ["SUCCEEDED", "SUCCEEDED"]
 
 

@@ -187,7 +187,7 @@ def test_a_page_whose_commit_crashes_leaves_nothing(stores: Stores) -> None:
         assert contents(stores.database) == before
 
     counts = crash_at_every_step(stores.database, lambda: commit(stores, run, batch, outcome), nothing_remains)
-    assert counts == Counts(4, 1, 1, 1, 1, older=1)
+    assert counts == Counts(4, 1, 1, 1, 1, equal=1)
     assert column(stores.database, ing_task_run_batch, "status_code") == ["SUCCEEDED", "SUCCEEDED"]
 
 

@@ -135,6 +135,11 @@ class Task:
     ids: tuple[str, ...] = ()
     watermark: datetime | None = None
 
+    @property
+    def item_endpoint(self) -> str:
+        """The endpoint whose records these are: never the one that only gives details."""
+        return self.spec.item_endpoint or self.partition.endpoint_name
+
 
 @dataclass(frozen=True)
 class FlowRun:

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -156,14 +156,19 @@ def locked(query: sa.Select[Any], *, skip_locked: bool = False) -> sa.Select[Any
 
 
 def upsert(
-    dialect_name: str, table: sa.Table, key: Sequence[str], take: Sequence[str], add: Sequence[str] = ()
+    dialect_name: str,
+    table: sa.Table,
+    key: Sequence[str],
+    take: Sequence[str],
+    add: Sequence[str] = (),
+    also: Mapping[str, sa.ColumnElement[Any]] | None = None,
 ) -> sa.sql.dml.Insert:
-    """INSERT that updates the row of the same key: columns to take over, and columns to add to."""
+    """INSERT that updates the row of the same key: columns to take over, to add to, and to set by an expression."""
     if dialect_name == "mysql":
         insert = mysql.insert(table)
-        return insert.on_duplicate_key_update(_changes(table, insert.inserted, take, add))
+        return insert.on_duplicate_key_update(_changes(table, insert.inserted, take, add) | dict(also or {}))
     statement = postgresql.insert(table) if dialect_name == "postgresql" else sqlite.insert(table)
-    changes = _changes(table, statement.excluded, take, add)
+    changes = _changes(table, statement.excluded, take, add) | dict(also or {})
     return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
 
 

@@ -322,6 +322,7 @@ ing_quarantine = sa.Table(
     sa.Column("state_code", code(32), nullable=False),
     sa.Column("seen_count", sa.Integer, nullable=False),
     *_times(),
+    sa.Column("record_remarks", json_value()),
     sa.UniqueConstraint("provenance_code", "endpoint_name", "fragment_hash", "reason_code", name="uk_quarantine"),
     sa.Index("idx_quarantine_state", "provenance_code", "endpoint_name", "state_code"),
     sa.Index("idx_quarantine_item", "provenance_code", "endpoint_name", "provider_id"),

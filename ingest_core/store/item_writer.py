@@ -1,4 +1,4 @@
-"""Records into `ing_item` and `ing_quarantine`, in bulk and exactly counted."""
+"""Records into `ing_item`, in bulk and exactly counted."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +9,11 @@ from sqlalchemy.exc import IntegrityError
 
 from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation, QuarantineState
-from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
+from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation
+from ingest_core.model.record import Counts, PageOutcome, Record
 from ingest_core.store.dialect import locked, upsert
-from ingest_core.store.tables import ing_item, ing_quarantine
+from ingest_core.store.quarantine_writer import QuarantineWriter
+from ingest_core.store.tables import ing_item
 
 _IN_LIST = 500
 _RACE_ATTEMPTS = 5
@@ -43,7 +44,7 @@ class ItemWriter:
     def write(self, page: PageOutcome) -> Counts:
         """Every record of the page, counted once."""
         verdict = self._write_records(sorted(page.records, key=lambda record: record.provider_id))
-        self._quarantine([*page.rejected, *page.notes])
+        QuarantineWriter(self.connection, self.run, self.batch, self.now).write(page)
         return Counts(
             received=len(page.records) + len(page.rejected) + page.outside,
             inserted=len(verdict.insert),
@@ -121,15 +122,9 @@ class ItemWriter:
         refreshes = task.partition.operation_code == Operation.UPDATE
         return refreshes and task.spec.on_refresh == OnRefresh.FILL_EMPTY
 
-    @property
-    def _endpoint(self) -> str:
-        """The endpoint whose records these are: never the one that only gives details."""
-        task = self.run.task
-        return task.spec.item_endpoint or task.partition.endpoint_name
-
     def _mine(self) -> list[sa.ColumnElement[bool]]:
         source = self.run.task.partition.provenance_code
-        return [ing_item.c.provenance_code == source, ing_item.c.endpoint_name == self._endpoint]
+        return [ing_item.c.provenance_code == source, ing_item.c.endpoint_name == self.run.task.item_endpoint]
 
     def _insert(self, records: list[Record]) -> None:
         if records:
@@ -175,7 +170,7 @@ class ItemWriter:
         task = self.run.task
         return {
             "provenance_code": task.partition.provenance_code,
-            "endpoint_name": self._endpoint,
+            "endpoint_name": task.item_endpoint,
             "provider_id": record.provider_id,
             "source_updated_at": record.updated_at,
             "source_version": record.version,
@@ -189,42 +184,6 @@ class ItemWriter:
             "first_batch_no": self.batch.batch_no,
             "last_run_id": self.run.run_id,
             "last_batch_no": self.batch.batch_no,
-            "created_at": self.now,
-            "updated_at": self.now,
-        }
-
-    def _quarantine(self, rejected: list[Rejected]) -> None:
-        if not rejected:
-            return
-        table = ing_quarantine
-        statement = upsert(
-            self.connection.dialect.name,
-            table,
-            ("provenance_code", "endpoint_name", "fragment_hash", "reason_code"),
-            take=("updated_at",),
-            add=("seen_count",),
-        )
-        rows = [self._quarantine_row(entry) for entry in rejected]
-        self.connection.execute(statement, sorted(rows, key=lambda row: (row["fragment_hash"], row["reason_code"])))
-
-    def _quarantine_row(self, entry: Rejected) -> dict[str, Any]:
-        task = self.run.task
-        return {
-            "provenance_code": task.partition.provenance_code,
-            "endpoint_name": task.partition.endpoint_name,
-            "operation_code": task.partition.operation_code.value,
-            "provider_id": entry.provider_id,
-            "reason_code": entry.reason.value,
-            "json_path": entry.json_path,
-            "fragment": entry.fragment,
-            "fragment_hash": entry.fragment_hash,
-            "plan_id": task.lineage.plan_id,
-            "slice_id": task.lineage.slice_id,
-            "task_id": task.lineage.task_id,
-            "run_id": self.run.run_id,
-            "batch_no": self.batch.batch_no,
-            "state_code": QuarantineState.OPEN.value,
-            "seen_count": 1,
             "created_at": self.now,
             "updated_at": self.now,
         }

@@ -18,6 +18,7 @@ from ingest_core.model.codes import (
 from ingest_core.model.expression import values_of
 from ingest_core.model.slice_codes import SignalState
 from ingest_core.model.work import ID_FIELD
+from ingest_core.store.quarantine_writer import settle_retries
 from ingest_core.store.tables import (
     ing_plan,
     ing_plan_slice,
@@ -93,6 +94,7 @@ def settle_plan(connection: sa.Connection, plan_id: int, now: datetime) -> None:
     if ended == PlanStatus.SUCCEEDED and _stock_was_short(connection, plan_id):
         ended = PlanStatus.PARTIAL
     connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(status_code=ended.value))
+    settle_retries(connection, plan_id, ended, now)
 
 
 def _recut() -> sa.ColumnElement[bool]:

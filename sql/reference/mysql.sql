@@ -251,6 +251,7 @@ CREATE TABLE ing_quarantine (
     seen_count INTEGER NOT NULL,
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    record_remarks JSON,
     PRIMARY KEY (id),
     CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
 );

@@ -251,6 +251,7 @@ CREATE TABLE ing_quarantine (
     seen_count INTEGER NOT NULL,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    record_remarks JSONB,
     PRIMARY KEY (id),
     CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
 );

@@ -251,6 +251,7 @@ CREATE TABLE ing_quarantine (
     seen_count INTEGER NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    record_remarks JSON,
     PRIMARY KEY (id),
     CONSTRAINT uk_quarantine UNIQUE (provenance_code, endpoint_name, fragment_hash, reason_code)
 );

@@ -23,3 +23,5 @@ ALTER TABLE ing_partition_control ADD COLUMN claimed_at DATETIME(6);
 CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
 
 CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
+
+ALTER TABLE ing_quarantine ADD COLUMN record_remarks JSON;

@@ -23,11 +23,11 @@ def fetch_whole(
     fetcher: Fetcher, router: Router, request: Request, caller: Caller, *, repeatable: bool, offset: int | None = None
 ) -> FetchedPage:
     """The page, with the records behind its ids where the source has two phases."""
-    found = fetcher.fetch(request, repeatable=repeatable, offset=offset)
+    found = fetcher.fetch_to_next(request, repeatable=repeatable, offset=offset)
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
-    details = fetch_details(fetcher, list(filter(None, ids)), caller)
+    details = fetch_details(fetcher, list(filter(None, dict.fromkeys(ids))), caller)
     page = replace(
         found.page,
         items=details.items,
@@ -93,6 +93,7 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller) -> Details:
                 lambda body: decode_detail(body, fetcher.spec),
                 detail.response,
                 repeatable=True,
+                rate=detail.rate,
             )
         except UpstreamError as error:
             error.in_detail = True

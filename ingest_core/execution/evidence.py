@@ -34,3 +34,9 @@ def response_digest(fetched: FetchedPage) -> dict[str, Any]:
         "rate": {"waitMs": round(fetched.waited.total_seconds() * 1000)},
         **({"details": fetched.details} if fetched.details else {}),
     }
+
+
+def http_stats(fetched: FetchedPage) -> dict[str, Any]:
+    """How long the answer took, and whether the page was asked for once more to be sure of its end."""
+    probed = {"tailProbed": True} if fetched.tail_probed else {}
+    return {"latencyMs": round(fetched.response.elapsed_seconds * 1000), **probed}

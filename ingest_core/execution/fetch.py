@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import stamina
 
 from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, decode_page, says_empty, stated_level
+from ingest_core.execution.paging import tail_is_doubtful
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
@@ -19,6 +20,9 @@ log = logging.getLogger(__name__)
 
 MAX_GATE_WAIT = timedelta(seconds=90)
 """Longer waits are the queue's, not a worker's."""
+
+LINKED = (PaginationType.TOKEN, PaginationType.URL)
+"""Paging by what the last answer said."""
 
 UNTOLD_COOL_DOWN = timedelta(seconds=1)
 """How long nobody asks after a 429 that does not say."""
@@ -31,6 +35,7 @@ class FetchTally:
     requests: int = 0
     retries: int = 0
     too_many: int = 0
+    tail_probes: int = 0
     waited: timedelta = timedelta(0)
     answers: int = 0
     latency_total_ms: int = 0
@@ -52,6 +57,7 @@ class FetchedPage:
     response: Response
     waited: timedelta
     details: list[dict[str, object]] = field(default_factory=list)
+    tail_probed: bool = False
     answered: float = field(default_factory=time.monotonic)
 
 
@@ -79,14 +85,32 @@ class Fetcher:
             if offset is not None and not page.items and page.total is not None and offset < page.total:
                 message = f"an empty page at {offset} of {page.total} records"
                 raise PageBroken("EMPTY_BEFORE_TOTAL", message, ErrorLevel.L1)
+            if page.has_more and page.next_token is None and self.spec.paging.type in LINKED:
+                raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where", ErrorLevel.L1)
             return page
 
         return self.ask(request, decode, self.spec.response, repeatable=repeatable)
 
+    def fetch_to_next(self, request: Request, *, repeatable: bool, offset: int | None = None) -> FetchedPage:
+        """The page; where it looks like the last and such pages are known to lie, its next place by a second look."""
+        found = self.fetch(request, repeatable=repeatable, offset=offset)
+        if not tail_is_doubtful(self.spec.paging, found.page):
+            return found
+        self.tally.tail_probes += 1
+        again = self.fetch(request, repeatable=repeatable, offset=offset)
+        # The records are those that came first, so that they are counted once.
+        return replace(found, page=replace(found.page, next_token=again.page.next_token), tail_probed=True)
+
     def ask(
-        self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec, *, repeatable: bool
+        self,
+        request: Request,
+        decode: Callable[[bytes], DecodedPage],
+        answers: ResponseSpec,
+        *,
+        repeatable: bool,
+        rate: RateSpec | None = None,
     ) -> FetchedPage:
-        """One answer, decoded; a passing fault is met by asking again."""
+        """One answer, decoded; a passing fault is met by asking again; `rate` is what it costs, if that differs."""
         retry = self.spec.retry
 
         def again(error: Exception) -> bool:
@@ -108,11 +132,13 @@ class Fetcher:
         ):
             with attempt:
                 self.tally.retries += attempt.num > 1
-                return self._once(request, decode, answers)
+                return self._once(request, decode, answers, rate or self.rate)
         raise AssertionError("unreachable")
 
-    def _once(self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec) -> FetchedPage:
-        waited = self._wait_for_turn(self.rate.for_caller(known=self.upstream.knows(request.auth)))
+    def _once(
+        self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec, rate: RateSpec
+    ) -> FetchedPage:
+        waited = self._wait_for_turn(rate.for_caller(known=self.upstream.knows(request.auth)))
         self.tally.requests += 1
         try:
             response = self.upstream.send(request)

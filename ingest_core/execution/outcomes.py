@@ -134,6 +134,7 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "late": walk.counts.late,
         "distinctCount": len(walk.seen),
         "retryCount": tally.retries,
+        "tailProbeCount": tally.tail_probes,
         "429Count": tally.too_many,
         "avgLatencyMs": round(tally.latency_total_ms / max(tally.answers, 1)),
         "maxLatencyMs": tally.latency_max_ms,

@@ -98,6 +98,7 @@ class Request:
     headers: dict[str, str]
     body: dict[str, Any] | None = None
     next_url: str | None = None
+    next_hosts: tuple[str, ...] = ()
     contact: str | None = field(default=None, repr=False)
 
     @property

@@ -71,7 +71,7 @@ def render_request(
     }
     request = _assemble(spec, spec.http, spec.params, rendered, values, caller)
     if spec.paging.type == PaginationType.URL and token is not None:
-        return replace(request, query=[], next_url=token)
+        return replace(request, query=[], next_url=token, next_hosts=tuple(spec.paging.next_hosts))
     return request
 
 

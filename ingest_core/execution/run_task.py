@@ -9,7 +9,7 @@ from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.details import fetch_listed, fetch_whole
-from ingest_core.execution.evidence import request_digest, response_digest
+from ingest_core.execution.evidence import http_stats, request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lateness import seconds_behind
 from ingest_core.execution.outcomes import (
@@ -214,6 +214,7 @@ class TaskRunner:
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)
         walk.seen.update(hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES))
+        walk.repetition = walk.repetition.after(hashes, walk.checkpoint.rewinds)
         step = next_step(task.spec.paging, fetched.page, place_of(walk, batch, asked.token))
         notes = complete_or_restart(walk, fetched) if step.completes else []
         newest = max((record.updated_at for record in records), default=None)
@@ -225,7 +226,7 @@ class TaskRunner:
             id_hashes=hashes,
             request_digest=request_digest(asked.request, fetched.response),
             response_digest=response_digest(fetched),
-            http_stats={"latencyMs": round(fetched.response.elapsed_seconds * 1000)},
+            http_stats=http_stats(fetched),
             after_token=step.token,
             has_next=not step.completes,
             outside=routed.outside,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ingest_core.execution.fetch import FetchedPage, Fetcher
-from ingest_core.execution.paging import COUNTED, Place
+from ingest_core.execution.paging import COUNTED, Place, Repetition
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
@@ -42,6 +42,7 @@ class Walk:
     limited: str | None = None
     reslice: ResliceReason | None = None
     provider_late_seconds: int = 0
+    repetition: Repetition = field(default_factory=Repetition)
 
     @property
     def task(self) -> Task:
@@ -66,7 +67,8 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
 
 def place_of(walk: Walk, batch: Batch, token: str | None) -> Place:
     """Where a page was in the walk."""
-    return Place(token, batch.page_no, len(walk.seen), walk.checkpoint.total, walk.checkpoint.rewinds)
+    at, repeats = walk.checkpoint, walk.repetition.times
+    return Place(token, batch.page_no, len(walk.seen), at.total, at.rewinds, repeats)
 
 
 def complete_or_restart(walk: Walk, fetched: FetchedPage) -> list[Rejected]:

@@ -1,4 +1,4 @@
-"""Where a request goes: to the source's host, or to the one named instead, and never to a third."""
+"""Where a request goes: to the source's host, to the one named instead, or where the operator lets a next page be."""
 
 from collections.abc import Iterable
 from urllib.parse import urlencode
@@ -53,10 +53,19 @@ def _next_page(request: Request, said: str, here: httpx.URL) -> httpx.URL:
         ) from error
     if origin(following) == origin(own):
         following = _at_mirror(following, own, here)
-    if origin(following) != origin(here):
-        message = f"the next page is said to be at {origin(following)}, not at {origin(here)}"
-        raise UpstreamError(ErrorLevel.L4, "NEXT_URL_ELSEWHERE", message, moved=False)
-    return following.copy_with(userinfo=here.userinfo)
+    if origin(following) == origin(here):
+        return following.copy_with(userinfo=here.userinfo)
+    if _allowed(request, following, here):
+        return shown(following)
+    message = f"the next page is said to be at {origin(following)}, not at {origin(here)}"
+    raise UpstreamError(ErrorLevel.L4, "NEXT_URL_ELSEWHERE", message, moved=False)
+
+
+def _allowed(request: Request, url: httpx.URL, here: httpx.URL) -> bool:
+    """Whether the source's file names the host; no connection gets less safe by it, and no other port is meant."""
+    hosts = {host.lower() for host in request.next_hosts}
+    named = url.host.lower() in hosts if url.port is None else f"{url.host}:{url.port}".lower() in hosts
+    return named and (url.scheme == "https" or (url.scheme == "http" and here.scheme == "http"))
 
 
 def _at_mirror(url: httpx.URL, own: httpx.URL, mirror: httpx.URL) -> httpx.URL:

@@ -7,16 +7,20 @@ import pytest
 
 from ingest_core.execution.decode import DecodedPage, decode_page
 from ingest_core.execution.paging import (
+    MAX_REPEATS,
     MAX_REWINDS,
     NextPageMissing,
     Place,
+    Repetition,
     Step,
     before_hash,
     first_token,
     next_step,
     offset_of,
     resume_point,
+    tail_is_doubtful,
 )
+from ingest_core.model.errors import PagingLoop
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
@@ -267,8 +271,28 @@ class TestOurLimits:
         assert after(config, "3", 9, total=20).limit
         assert after(config, "3", 9, total=20).reslice == ResliceReason.RECORD_CAP
 
-    def test_a_result_that_just_fits_is_complete(self) -> None:
-        assert after(paging("OFFSET", max_records=9), "6", 9, total=9) == END
+    def test_a_result_below_the_cap_is_complete(self) -> None:
+        assert after(paging("OFFSET", max_records=9), "6", 8, total=8, records=2) == END
+
+    @pytest.mark.parametrize("kind", ["OFFSET", "TOKEN", "URL"])
+    def test_a_total_that_equals_the_cap_may_be_cut_off_there_and_is_not_believed(self, kind: str) -> None:
+        capped = after(paging(kind, max_records=9), "6", 9, total=9)
+
+        assert (capped.completes, capped.reslice) == (False, ResliceReason.RECORD_CAP)
+
+    @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
+    @pytest.mark.parametrize("total", [None, 20], ids=["unsaid", "larger"])
+    def test_where_the_place_is_not_ours_the_records_that_came_are_counted(self, kind: str, total: int | None) -> None:
+        config = paging(kind, max_records=9)
+
+        assert after(config, "t2", 8, total=total, next_token="t3") == Step("t3")
+        assert after(config, "t3", 9, total=total, next_token="t4").reslice == ResliceReason.RECORD_CAP
+        assert after(config, "t3", 9, total=total).reslice == ResliceReason.RECORD_CAP
+        assert after(config, "t3", 9, total=total, has_more=False).reslice == ResliceReason.RECORD_CAP
+
+    @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
+    def test_a_total_below_the_cap_is_believed(self, kind: str) -> None:
+        assert after(paging(kind, max_records=9), "t3", 9, total=8) == END
 
     def test_going_back_is_never_past_the_limit(self) -> None:
         assert after(paging("OFFSET", max_records=9), "9", 12, before=12, total=11) == Step("8", rewound=True)
@@ -289,6 +313,65 @@ def test_a_slice_that_begins_anew_forgets_its_total_and_its_rewinds() -> None:
     read = Checkpoint(page_no=4, token="12", total=20, rewinds=2, restarts=1, shortfall=3)
 
     assert read.anew() == Checkpoint(restarts=1, shortfall=3)
+
+
+class TestAPageThatRepeats:
+    """Once is a mistake; again and again, nothing new can be reached."""
+
+    def step(self, config: PaginationSpec, repeats: int, **said: Any) -> Step:
+        return next_step(config, page(**said), Place("6", 7, 9, repeats=repeats))
+
+    @pytest.mark.parametrize("config", [OFFSET, PAGE], ids=["offset", "page"])
+    def test_a_page_that_comes_twice_is_passed_over(self, config: PaginationSpec) -> None:
+        assert not self.step(config, 1).ends
+        assert not self.step(config, MAX_REPEATS - 1, total=20).ends
+
+    @pytest.mark.parametrize("config", [OFFSET, PAGE], ids=["offset", "page"])
+    def test_over_and_over_it_is_the_end_unless_a_total_says_otherwise(self, config: PaginationSpec) -> None:
+        assert self.step(config, MAX_REPEATS) == END
+        assert self.step(config, MAX_REPEATS, total=9) == END
+        out_of_reach = self.step(config, MAX_REPEATS, total=20)
+        assert (out_of_reach.ends, out_of_reach.completes) == (True, False)
+        assert out_of_reach.reslice == ResliceReason.RECORD_CAP
+
+    @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
+    def test_behind_ever_new_tokens_it_is_a_loop(self, kind: str) -> None:
+        assert self.step(paging(kind), MAX_REPEATS - 1, next_token="t9") == Step("t9")
+        with pytest.raises(PagingLoop, match="page 7 holds the same records as the 3 before it"):
+            self.step(paging(kind), MAX_REPEATS, next_token="t9")
+
+    def test_only_the_same_page_in_a_row_counts_and_going_back_does_not(self) -> None:
+        once = Repetition().after(b"ab", 0)
+
+        assert once.times == 0
+        assert (once.after(b"ab", 0).times, once.after(b"ab", 0).after(b"ab", 0).times) == (1, 2)
+        assert once.after(b"ab", 1).times == 0
+        assert once.after(b"ac", 0).after(b"ab", 0).times == 0
+        assert Repetition().after(b"", 0).times == 0
+
+
+class TestADoubtfulTail:
+    """A full page that names no next one, where such pages are known to lie."""
+
+    @pytest.mark.parametrize(
+        ("config", "said", "doubtful"),
+        [
+            ({}, {}, True),
+            ({"type": "URL"}, {}, True),
+            ({"tail_probe": False}, {}, False),
+            ({"position": "SERVER"}, {}, False),
+            ({"type": "OFFSET"}, {}, False),
+            ({"type": "TIME"}, {}, False),
+            ({}, {"next_token": "t2"}, False),
+            ({}, {"has_more": False}, False),
+            ({}, {"records": FULL - 1}, False),
+        ],
+        ids=str,
+    )
+    def test_is_asked_for_once_more(self, config: dict[str, Any], said: dict[str, Any], doubtful: bool) -> None:
+        kind = {"kind": config.pop("type", "TOKEN"), "tail_probe": True, **config}
+
+        assert tail_is_doubtful(paging(**kind), page(**said)) is doubtful
 
 
 class Shelf:

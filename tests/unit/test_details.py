@@ -200,7 +200,7 @@ class TestASearchPageWithItsDetails:
 
         assert (fetched.page.items, fetched.page.listed, library.batches) == ([], [], [])
 
-    def test_an_id_that_is_listed_twice_is_asked_for_as_listed(self) -> None:
+    def test_an_id_that_is_listed_twice_counts_as_listed(self) -> None:
         assert whole(Library(listed=["1", "1"]), spec_of(3)).page.count == 2
 
     def test_a_hit_without_an_id_is_not_lost_in_silence(self) -> None:
@@ -260,3 +260,25 @@ class TestWhereHalvingEnds:
 
         assert set(found.failed) == bad
         assert len(found.items) == 197
+
+
+def test_an_id_listed_twice_is_asked_for_once() -> None:
+    library = Library(listed=["1", "2", "1", "2", "3"])
+    found = whole(library, spec_of(2))
+
+    assert library.batches == [["1", "2"], ["3"]]
+    assert found.page.listed == ["1", "2", "1", "2", "3"]
+
+
+def test_details_cost_what_their_own_rate_says() -> None:
+    spec = spec_of(2)
+    assert spec.detail is not None
+    own = spec.rate.model_copy(update={"cost": 5})
+    spec = spec.model_copy(update={"detail": spec.detail.model_copy(update={"rate": own})})
+    gate = ScriptedGate()
+    fetcher = Fetcher(spec, spec.rate, gate, Library(listed=["1", "2", "3"]))
+    request = render_request(spec, span("00:00", "06:00"), "0", CALLER)
+    fetch_whole(fetcher, Router(spec), request, CALLER, repeatable=True)
+
+    assert [rate.cost for _, rate in gate.turns] == [1, 5, 5]
+    assert len({key for key, _ in gate.turns}) == 1

@@ -1,6 +1,7 @@
 """Where requests go: to the source's host, or to the one named instead; a page cannot send us to a third."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,8 @@ from ingest_core.model.errors import BadInput
 from ingest_core.model.spec import AuthSpec
 from ingest_core.settings import load_settings
 from ingest_core.transport.http import HttpUpstream
-from tests.support.echo_server import EchoServer, echo_server, request_to
+from ingest_core.transport.target import target_of
+from tests.support.echo_server import NO_AUTH, EchoServer, echo_server, request_to
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +125,60 @@ def test_a_next_page_at_another_host_is_refused_for_good(upstream: HttpUpstream,
     assert (refused.value.level, refused.value.code) == (ErrorLevel.L4, "NEXT_URL_ELSEWHERE")
     assert str(refused.value).endswith(f", not at {server.url}")
     assert server.seen == []
+
+
+class TestAllowedHosts:
+    """The operator may name other hosts a link may lead to, in `pagination.next_hosts`."""
+
+    def send(self, upstream: HttpUpstream, base: str, said: str, *hosts: str, auth: AuthSpec = NO_AUTH) -> None:
+        upstream.send(replace(request_to(base, auth=auth, next_url=said), next_hosts=hosts))
+
+    def test_a_host_that_is_named_is_asked_with_the_credential(
+        self, upstream: HttpUpstream, server: EchoServer
+    ) -> None:
+        auth = AuthSpec(type=AuthType.BEARER, credential_ref="env:DEMO_KEY")
+        with echo_server() as other:
+            self.send(upstream, server.url, f"{other.url}/more?c=2", host_of(other), auth=auth)
+
+        assert (server.seen, other.seen[0].target) == ([], "/more?c=2")
+        assert other.seen[0].headers["authorization"] == "Bearer k3y-of-the-test"
+
+    def test_a_user_within_the_link_is_left_out(self, upstream: HttpUpstream, server: EchoServer) -> None:
+        with echo_server() as other:
+            self.send(upstream, server.url, f"http://me:pw@{host_of(other)}/more", host_of(other))
+
+        assert "authorization" not in other.seen[0].headers
+
+    @pytest.mark.parametrize(
+        "hosts", [("cdn.example.org",), ("127.0.0.1",), ("{host}0",), ("",)], ids=["other", "no port", "like", "none"]
+    )
+    def test_any_other_host_stays_refused(
+        self, upstream: HttpUpstream, server: EchoServer, hosts: tuple[str, ...]
+    ) -> None:
+        with echo_server() as other, pytest.raises(UpstreamError, match="is said to be at") as refused:
+            self.send(upstream, server.url, f"{other.url}/", *(one.format(host=host_of(other)) for one in hosts))
+
+        assert (refused.value.code, other.seen) == ("NEXT_URL_ELSEWHERE", [])
+
+    @pytest.mark.parametrize("said", ["http://cdn.example.org/2", "ftp://cdn.example.org/2"])
+    def test_a_named_host_is_never_asked_less_safely_than_the_source(self, upstream: HttpUpstream, said: str) -> None:
+        with pytest.raises(UpstreamError, match="not at https://api") as refused:
+            self.send(upstream, "https://api.example.org", said, "cdn.example.org")
+
+        assert refused.value.code == "NEXT_URL_ELSEWHERE"
+
+    def test_https_is_safe_enough_and_letters_may_be_large(self) -> None:
+        request = replace(
+            request_to("https://api.example.org", next_url="https://CDN.example.org/2?c=%2F"),
+            next_hosts=("cdn.Example.org",),
+        )
+
+        assert str(target_of(request, None)) == "https://cdn.example.org/2?c=%2F"
+
+
+def host_of(server: EchoServer) -> str:
+    """Host and port."""
+    return server.url.removeprefix("http://")
 
 
 def test_a_mirror_does_not_widen_where_the_next_page_may_be(mirrored: HttpUpstream, server: EchoServer) -> None:

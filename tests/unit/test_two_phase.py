@@ -63,6 +63,15 @@ class TestIds:
         assert "answered 400" in routed.rejected[0].fragment
         assert "jane" not in routed.rejected[0].fragment
 
+    def test_a_record_nobody_asked_for_is_kept_as_one_too_many(self) -> None:
+        routed = route(paper("1"), paper("9"), listed=["1"])
+
+        assert [record.provider_id for record in routed.records] == ["1", "9"]
+        assert routed.id_hashes == short_hash("1")
+
+    def test_an_id_answered_under_another_id_is_missing_all_the_same(self) -> None:
+        assert reasons(route(paper("9"), listed=["1"])) == [("1", "DETAIL_MISSING")]
+
     def test_an_id_whose_record_is_unusable_is_in_quarantine_once(self) -> None:
         routed = route({"id": "1", "at": "soon"}, paper("2"), listed=["1", "2"])
 

@@ -1,0 +1,29 @@
+"""Paging by time: the slices are the pages."""
+
+from dataclasses import dataclass
+
+from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.paging.place import END, Place, Step
+from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.spec import PaginationSpec
+
+
+@dataclass(frozen=True)
+class TimePaginator:
+    """One page per slice: a full one may hide more, and the slice must be cut smaller."""
+
+    config: PaginationSpec
+
+    def first(self) -> str | None:
+        """The only page there is."""
+        return self.config.initial_token
+
+    def offset(self, token: str | None) -> None:
+        """There is no second page."""
+
+    def step(self, page: DecodedPage, place: Place) -> Step:
+        """The end, or a limit; never another page."""
+        if page.count < self.config.page_size:
+            return END
+        message = f"a page of {page.count} records is full, and there is no next one"
+        return Step("", limit=message, reslice=ResliceReason.PAGE_FULL)

@@ -1,0 +1,29 @@
+"""What identifies a page within its run, and where an attempt begins."""
+
+from datetime import datetime, timedelta
+
+from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import PagePosition
+from ingest_core.model.spec import PaginationSpec
+from ingest_core.model.work import Checkpoint
+
+
+def before_hash(pagination: PaginationSpec, token: str | None, batch_no: int, rewinds: int = 0) -> str:
+    """The identity of a page within its run: the same again is a loop, unless there is a good reason."""
+    at_provider = pagination.position == PagePosition.SERVER
+    return hash_of(token, batch_no if at_provider else None, *([rewinds] if rewinds else []))
+
+
+def resume_point(pagination: PaginationSpec, checkpoint: Checkpoint, now: datetime) -> Checkpoint:
+    """Where an attempt begins: at the checkpoint, or anew where the place is gone."""
+    if not checkpoint.started or checkpoint.ended:
+        return checkpoint
+    if pagination.position == PagePosition.SERVER or _expired(pagination, checkpoint, now):
+        return checkpoint.anew()
+    return checkpoint
+
+
+def _expired(pagination: PaginationSpec, checkpoint: Checkpoint, now: datetime) -> bool:
+    if pagination.token_ttl_seconds is None or checkpoint.token_at is None:
+        return False
+    return now - checkpoint.token_at > timedelta(seconds=pagination.token_ttl_seconds)

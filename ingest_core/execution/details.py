@@ -1,8 +1,9 @@
 """Two phases: a search lists ids, and the records are asked for in batches; a bad id spoils only itself."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 from ingest_core.execution.decode import DecodedPage, decode_detail
@@ -12,6 +13,7 @@ from ingest_core.execution.request import Caller, render_detail
 from ingest_core.execution.routing import Router, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
+from ingest_core.model.record import BadId
 
 _GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that stayed unreadable however often they were asked for: one record may spoil the text of all."""
@@ -19,22 +21,36 @@ _GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 NO_ANSWER = Response("", 0, {}, b"", 0.0)
 
 
+NO_BAD_IDS: Mapping[str, BadId] = MappingProxyType({})
+
+
 def fetch_whole(
-    fetcher: Fetcher, router: Router, request: Request, caller: Caller, *, repeatable: bool, offset: int | None = None
+    fetcher: Fetcher,
+    router: Router,
+    request: Request,
+    caller: Caller,
+    *,
+    repeatable: bool,
+    offset: int | None = None,
+    bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
 ) -> FetchedPage:
     """The page, with the records behind its ids where the source has two phases."""
     found = fetcher.fetch_to_next(request, repeatable=repeatable, offset=offset)
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
-    details = fetch_details(fetcher, list(filter(None, dict.fromkeys(ids))), caller)
+    named = list(filter(None, dict.fromkeys(ids)))
+    bad = bad_ids(named) if named else NO_BAD_IDS
+    left_out = {one: known.why for one, known in bad.items() if known.hopeless}
+    details = fetch_details(fetcher, [one for one in named if one not in left_out], caller, bad)
     page = replace(
         found.page,
         items=details.items,
         raw=details.raw,
         long_numbers=details.long_numbers,
         listed=ids,
-        failed=details.failed,
+        failed=details.failed | left_out,
+        left_out=len(left_out),
     )
     return replace(found, page=page, details=details.evidence)
 
@@ -70,21 +86,28 @@ class Details:
         return FetchedPage(page, self.last or NO_ANSWER, timedelta(0), self.evidence)
 
 
-def fetch_listed(fetcher: Fetcher, ids: Sequence[str], offset: int, caller: Caller) -> FetchedPage:
-    """The records of the next ids of a list, as a page of it."""
+def fetch_listed(
+    fetcher: Fetcher,
+    ids: Sequence[str],
+    offset: int,
+    caller: Caller,
+    bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
+) -> FetchedPage:
+    """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all."""
     size = fetcher.spec.paging.page_size
     wanted = list(ids[offset : offset + size])
-    found = fetch_details(fetcher, wanted, caller).as_page(wanted)
+    found = fetch_details(fetcher, wanted, caller, bad_ids(wanted)).as_page(wanted)
     return replace(found, page=replace(found.page, step=len(wanted), has_more=offset + size < len(ids)))
 
 
-def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller) -> Details:
-    """The records of these ids; a batch the provider refuses is halved down to the one bad id."""
+def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping[str, BadId] = NO_BAD_IDS) -> Details:
+    """The records of these ids, those known to be bad alone and last; a refused batch is halved down to the bad id."""
     detail = fetcher.spec.detail
     assert detail is not None
     found = Details()
     size = detail.id_batch_size
-    pending = [ids[at : at + size] for at in range(0, len(ids), size)]
+    good = [one for one in ids if one not in bad]
+    pending = [good[at : at + size] for at in range(0, len(good), size)] + [[one] for one in ids if one in bad]
     while pending:
         batch = pending.pop(0)
         try:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.record import Arrivals, Counts, PageOutcome
+from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
@@ -66,6 +66,9 @@ class RunLedger(Protocol):
 
     def seen_ids(self, task: Task) -> bytes:
         """The id hashes of every page committed since the slice (re)started."""
+
+    def bad_ids(self, task: Task, ids: list[str]) -> dict[str, BadId]:
+        """Which of these ids' details failed before; those that were released are forgotten."""
 
     def finish(self, run: Run, outcome: "RunOutcome") -> None:
         """End the attempt and settle the task, its slice, its plan and, on success, its coverage."""

@@ -5,6 +5,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
@@ -173,6 +174,7 @@ class TaskRunner:
             caller,
             repeatable=repeatable,
             offset=offset_of(spec.paging, token),
+            bad_ids=partial(self._ledger.bad_ids, walk.task),
         )
         return Asked(batch, request, token, answer)
 
@@ -180,7 +182,8 @@ class TaskRunner:
         """Ask for the next ids of a list."""
         task = walk.task
         request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
-        answer = pool.submit(fetch_listed, walk.fetcher, task.ids, offset, caller)
+        bad_ids = partial(self._ledger.bad_ids, task)
+        answer = pool.submit(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids)
         return Asked(batch, request, str(offset), answer)
 
     def _answer(self, walk: Walk, asked: Asked) -> FetchedPage:
@@ -209,7 +212,7 @@ class TaskRunner:
         owns = task.window if filters_here else None
         routed = walk.router.route(fetched.page, batch.asked_at, owns)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
-        if too_many_unusable(len(rejected), fetched.page.count):
+        if too_many_unusable(len(rejected) - fetched.page.left_out, fetched.page.count):
             message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)

@@ -6,7 +6,7 @@ from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import IdNormalizer, QuarantineReason
+from ingest_core.model.codes import IdNormalizer, QuarantineReason, QuarantineState
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,29 @@ class Rejected:
     fragment: str
     fragment_hash: str
     provider_id: str | None = None
+
+
+MAX_DETAIL_FAILURES = 3
+"""An id whose details failed so often is not asked for again until somebody retries or releases it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadId:
+    """An id whose details failed before: how often, and what became of it."""
+
+    times: int
+    state: QuarantineState
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether a search that lists it again does not ask for it."""
+        tired = self.state == QuarantineState.OPEN and self.times >= MAX_DETAIL_FAILURES
+        return tired or self.state == QuarantineState.DISCARDED
+
+    @property
+    def why(self) -> str:
+        """Why it was not asked for."""
+        return f"not asked for: it is {self.state} in quarantine, seen {self.times} times"
 
 
 @dataclass(frozen=True)

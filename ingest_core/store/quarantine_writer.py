@@ -8,8 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.model.codes import Operation, PlanStatus, QuarantineState
-from ingest_core.model.record import PageOutcome, Rejected
+from ingest_core.model.codes import Operation, PlanStatus, QuarantineReason, QuarantineState
+from ingest_core.model.record import BadId, PageOutcome, Rejected
+from ingest_core.model.work import Task
 from ingest_core.store.dialect import locked, upsert
 from ingest_core.store.tables import ing_plan, ing_quarantine
 
@@ -115,6 +116,22 @@ class QuarantineWriter:
             "created_at": self.now,
             "updated_at": self.now,
         }
+
+
+def read_bad_ids(connection: sa.Connection, task: Task, ids: list[str]) -> dict[str, BadId]:
+    """Which of these ids' details failed before; those that were released are forgotten."""
+    table, found = ing_quarantine, dict[str, BadId]()
+    for start in range(0, len(ids), _IN_LIST):
+        query = sa.select(table.c.provider_id, table.c.seen_count, table.c.state_code).where(
+            table.c.provenance_code == task.partition.provenance_code,
+            table.c.endpoint_name == task.item_endpoint,
+            table.c.provider_id.in_(ids[start : start + _IN_LIST]),
+            table.c.reason_code == QuarantineReason.DETAIL_FAILED.value,
+            table.c.state_code != QuarantineState.RELEASED.value,
+        )
+        for provider_id, times, state in connection.execute(query):
+            found[provider_id] = BadId(times, QuarantineState(state))
+    return found
 
 
 def settle_retries(connection: sa.Connection, plan_id: int, ended: PlanStatus, now: datetime) -> None:

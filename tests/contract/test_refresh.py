@@ -14,8 +14,9 @@ from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest
+from ingest_core.registry.compile import compile_spec
 from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_item, ing_quarantine, ing_task_run_batch
-from tests.support.stores import SOURCE, Stores, at, claim, column, rows, source_rows, trigger
+from tests.support.stores import SOURCE, Stores, at, change, claim, column, plan_harvest, rows, source_rows, trigger
 
 ANSWER = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
 REFRESHED: dict[str, Any] = {
@@ -148,3 +149,59 @@ def test_hash_buckets_group_the_same_ids_and_lose_none(stores: Stores, library: 
     for _ in range(3):
         assert work(stores, library).status == TaskStatus.SUCCEEDED
     assert sorted(one for batch in library.asked for one in batch) == sorted(ids)
+
+
+class TestIdsKnownToBeBad:
+    """A search that lists them again asks for them apart, and at last not at all."""
+
+    @staticmethod
+    def search(stores: Stores, hour: int, library: "Shelf") -> RunSummary:
+        """Harvest another hour, in which the same ids are listed."""
+        spec = compile_spec(source_rows(**REFRESHED), SOURCE, "list", Operation.HARVEST, at(0))
+        plan_harvest(stores, at(hour), at(hour + 1), spec=spec)
+        return work(stores, library)
+
+    def test_one_is_asked_for_until_it_has_failed_three_times(self, stores: Stores) -> None:
+        library = Shelf("b2")
+        for hour in range(4):
+            library.asked.clear()
+            summary = self.search(stores, hour, library)
+            assert (summary.status, summary.counts.quarantined) == (TaskStatus.SUCCEEDED, 1)
+            assert sum("b2" in batch for batch in library.asked) == [2, 1, 1, 0][hour]
+        (row,) = rows(stores.database, ing_quarantine)
+        assert (row["provider_id"], row["reason_code"], row["seen_count"]) == ("b2", "DETAIL_FAILED", 4)
+
+    @pytest.mark.parametrize(("state", "asked"), [("RETRYING", True), ("RELEASED", True), ("DISCARDED", False)])
+    def test_whoever_settles_it_decides_whether_it_is_asked_for(
+        self, stores: Stores, *, state: str, asked: bool
+    ) -> None:
+        for hour in range(3):
+            self.search(stores, hour, Shelf("b2"))
+        change(stores.database, ing_quarantine, state_code=state)
+        mended = Shelf()
+        self.search(stores, 3, mended)
+        assert any("b2" in batch for batch in mended.asked) is asked
+        expected = "DISCARDED" if state == "DISCARDED" else "RELEASED"
+        assert column(stores.database, ing_quarantine, "state_code") == [expected]
+
+    def test_a_refresh_by_id_asks_for_it_however_often_it_failed(self, stores: Stores) -> None:
+        for hour in range(3):
+            self.search(stores, hour, Shelf("b2"))
+        plan_refresh(stores, "b1", "b2")
+        mended = Shelf()
+        work(stores, mended)
+        assert mended.asked == [["b1"], ["b2"]]
+        assert column(stores.database, ing_quarantine, "state_code") == ["RELEASED"]
+
+
+class Shelf(Library):
+    """Lists three books whatever is asked, and refuses every batch that holds a bad one."""
+
+    def send(self, request: Request) -> Response:
+        """The list, or the books asked for."""
+        if request.body is None:
+            return Response("https://books.example/list", 200, {}, b'{"items": ["b1", "b2", "b3"], "total": 3}', 0.01)
+        if self.gone & set(request.body["ids"]):
+            self.asked.append([*request.body["ids"]])
+            return Response("https://books.example/whole", 400, {}, b"bad id", 0.01)
+        return super().send(request)

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.details import Details, fetch_details, fetch_whole
+from ingest_core.execution.details import Details, fetch_details, fetch_listed, fetch_whole
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import ErrorLevel
+from ingest_core.model.codes import ErrorLevel, QuarantineState
+from ingest_core.model.record import BadId
 from ingest_core.model.spec import AuthSpec, SpecSnapshot
 from tests.support.specs import at, pubmed_spec, span
 from tests.support.upstream import ScriptedGate, status
@@ -282,3 +283,64 @@ def test_details_cost_what_their_own_rate_says() -> None:
 
     assert [rate.cost for _, rate in gate.turns] == [1, 5, 5]
     assert len({key for key, _ in gate.turns}) == 1
+
+
+class TestIdsKnownToBeBad:
+    """They do not spoil a batch again, and one that failed too often is left alone."""
+
+    OPEN, RETRYING, DISCARDED = QuarantineState.OPEN, QuarantineState.RETRYING, QuarantineState.DISCARDED
+
+    def whole(self, library: Library, known: dict[str, BadId], size: int = 3) -> FetchedPage:
+        spec = spec_of(size)
+        request = render_request(spec, span("00:00", "06:00"), "0", CALLER)
+        fetcher = fetcher_of(library, spec)
+        return fetch_whole(
+            fetcher,
+            Router(spec),
+            request,
+            CALLER,
+            repeatable=True,
+            bad_ids=lambda ids: {k: known[k] for k in ids if k in known},
+        )
+
+    def test_they_are_asked_for_alone_and_last(self) -> None:
+        library = Library(refuses("2"), listed=numbers(7))
+        fetched = self.whole(library, {"2": BadId(1, self.OPEN), "5": BadId(2, self.OPEN)})
+
+        assert library.batches == [["1", "3", "4"], ["6", "7"], ["2"], ["5"]]
+        assert list(fetched.page.failed) == ["2"]
+        assert [item["id"] for item in fetched.page.items] == ["1", "3", "4", "6", "7", "5"]
+
+    @pytest.mark.parametrize(
+        ("times", "state", "asked"),
+        [(2, OPEN, True), (3, OPEN, False), (9, OPEN, False), (9, RETRYING, True), (1, DISCARDED, False)],
+        ids=["failed twice", "failed three times", "failed often", "somebody retries", "discarded"],
+    )
+    def test_one_that_failed_too_often_is_not_asked_for(self, times: int, state: QuarantineState, asked: bool) -> None:
+        library = Library(listed=numbers(3))
+        fetched = self.whole(library, {"2": BadId(times, state)})
+
+        assert (["2"] in library.batches) is asked
+        assert list(fetched.page.failed) == ([] if asked else ["2"])
+        assert fetched.page.left_out == (0 if asked else 1)
+
+    def test_one_that_is_left_out_is_in_quarantine_all_the_same(self) -> None:
+        fetched = self.whole(Library(listed=numbers(3)), {"2": BadId(3, self.OPEN)})
+        routed = Router(spec_of(3)).route(fetched.page, at("12:00"))
+
+        assert [(entry.provider_id, entry.reason.value) for entry in routed.rejected] == [("2", "DETAIL_FAILED")]
+        assert len(routed.records) + len(routed.rejected) == fetched.page.count == 3
+
+    def test_a_page_of_nothing_else_asks_for_nothing(self) -> None:
+        library = Library(listed=numbers(2))
+        self.whole(library, dict.fromkeys(numbers(2), BadId(3, self.OPEN)))
+
+        assert library.batches == []
+
+    def test_a_list_somebody_gave_is_asked_for_whole(self) -> None:
+        library, known = Library(), {"1": BadId(9, self.OPEN), "2": BadId(1, self.DISCARDED)}
+        spec = spec_of(3).model_copy(update={"paging": spec_of(3).paging.model_copy(update={"page_size": 3})})
+        fetched = fetch_listed(fetcher_of(library, spec), numbers(3), 0, CALLER, lambda _ids: known)
+
+        assert library.batches == [["3"], ["1"], ["2"]]
+        assert (fetched.page.listed, fetched.page.failed) == (numbers(3), {})

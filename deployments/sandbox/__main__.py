@@ -27,11 +27,15 @@ def read_arguments(arguments: Sequence[str] | None = None) -> tuple[Settings, bo
     parser.add_argument("--scroll", type=ScrollMode, choices=list(ScrollMode), default=usual.scroll)
     parser.add_argument("--scroll-ttl", type=float, default=usual.scroll_ttl_seconds, metavar="SECONDS")
     parser.add_argument("--rate-limit", type=int, default=None, metavar="N", help="requests a second, then 429")
+    parser.add_argument(
+        "--keep-pages", type=int, default=usual.kept_pages, metavar="N", help="Crossref's pages kept ready to send"
+    )
     parser.add_argument("--quiet", action="store_true", help="print the base URL and nothing else")
     given = vars(parser.parse_args(arguments))
     quiet = given.pop("quiet")
     busy, ttl, limit = dict(given.pop("busy")), given.pop("scroll_ttl"), given.pop("rate_limit")
-    return Settings(**given, busy=busy, scroll_ttl_seconds=ttl, rate_limit_per_second=limit), quiet
+    kept = given.pop("keep_pages")
+    return Settings(**given, busy=busy, scroll_ttl_seconds=ttl, rate_limit_per_second=limit, kept_pages=kept), quiet
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -29,6 +29,7 @@ class Settings:
     scroll: ScrollMode = ScrollMode.SERVER
     scroll_ttl_seconds: float = 300.0
     rate_limit_per_second: int | None = None
+    kept_pages: int = 0
     host: str = "127.0.0.1"
     port: int = 0
 
@@ -61,8 +62,9 @@ class Settings:
 
 @dataclass(slots=True)
 class Behaviour:
-    """The settings a running sandbox may change."""
+    """The settings a running sandbox may change, and how many pages Crossref keeps as they were written."""
 
     scroll: ScrollMode
     scroll_ttl_seconds: float
     rate_limit_per_second: int | None
+    kept_pages: int = 0

@@ -11,6 +11,7 @@ from ingest_core.bootstrap import open_app, upgrade_database
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
+from tests.bench.databases import Servers
 
 UNTIL = datetime(2026, 1, 1, tzinfo=UTC)
 FEW, MANY = 8_760, 87_600
@@ -35,13 +36,14 @@ def plan_hours(database_url: str, hours: int) -> dict[str, float]:
     return {"seconds": seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
-def compare_planning(urls: dict[str, str]) -> None:
+def compare_planning(servers: Servers) -> None:
     """Print both, and the ratio of time and the difference of memory, for every database."""
     print(f"planning {FEW} and {MANY} hourly slices, stock limit off")
     print(f"{'database':<12}{'few s':>8}{'many s':>8}{'ratio':>8}{'few MB':>8}{'many MB':>8}{'more MB':>8}")
-    for dialect, url in urls.items():
-        upgrade_database(Settings(database_url=url))
-        few, many = _measured(url, FEW), _measured(url, MANY)
+    for dialect in servers.dialects:
+        with servers.new_database(dialect) as url:
+            upgrade_database(Settings(database_url=url))
+            few, many = _measured(url, FEW), _measured(url, MANY)
         more = many["peak_mb"] - few["peak_mb"]
         print(
             f"{dialect:<12}{few['seconds']:>8.1f}{many['seconds']:>8.1f}{many['seconds'] / few['seconds']:>8.1f}"

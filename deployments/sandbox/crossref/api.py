@@ -14,6 +14,7 @@ from deployments.sandbox.crossref.pool import pool_headers
 from deployments.sandbox.crossref.query import Query, read_query
 from deployments.sandbox.crossref.scroll import Page, ScrollBook
 from deployments.sandbox.crossref.selects import pick
+from deployments.sandbox.crossref.shelf import PageShelf, Written
 from deployments.sandbox.crossref.template import TEMPLATES
 from deployments.sandbox.instant import SECOND_MS
 from deployments.sandbox.page import error_page
@@ -29,6 +30,7 @@ class CrossrefApi:
         self._present = present
         self._behaviour = behaviour
         self._catalogue = Catalogue(present.corpus)
+        self._pages = PageShelf(behaviour.kept_pages)
         # Cursors of an earlier run must not fit this one's scrolls.
         self._scrolls = ScrollBook(present.clock, behaviour, nonce=secrets.token_bytes(16))
 
@@ -110,12 +112,17 @@ class CrossrefApi:
             and (not query.terms or query.terms.lower() in template.title)
         )
 
+    def _write(self, query: Query, hits: list[Version]) -> Written:
+        items = [pick(self._catalogue.body(version), query.select) for version in hits]
+        return Written(orjson.dumps(items), tuple(self._catalogue.key(version.work) for version in hits))
+
     def _render(self, query: Query, hits: list[Version], total: int, page: Page | None) -> Reply:
+        written = self._pages.get((query.select, *hits), lambda: self._write(query, hits))
         message: dict[str, Any] = {
             "facets": {},
             **({"next-cursor": page.cursor} if page else {}),
             "total-results": total,
-            "items": [pick(self._catalogue.body(version), query.select) for version in hits],
+            "items": orjson.Fragment(written.items),
             "items-per-page": query.rows,
             "query": {"start-index": query.offset, "search-terms": query.terms},
         }
@@ -123,7 +130,7 @@ class CrossrefApi:
         return Reply(
             status=200,
             body=orjson.dumps(envelope),
-            ids=tuple(self._catalogue.key(version.work) for version in hits),
+            ids=written.ids,
             page=page.number if page else None,
             scroll=page.scroll.no if page else None,
         )

@@ -1,7 +1,7 @@
 """The floor's table on each database, and the quickest upsert its driver has."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import psycopg
@@ -26,7 +26,11 @@ class FloorTable(Protocol):
 
 def open_floor(url: URL) -> FloorTable:
     """A new table in that database."""
-    kinds = {"sqlite": SqliteFloor, "postgresql": PostgresFloor, "mysql": MysqlFloor}
+    kinds: dict[str, Callable[[URL], FloorTable]] = {
+        "sqlite": SqliteFloor,
+        "postgresql": PostgresFloor,
+        "mysql": MysqlFloor,
+    }
     return kinds[url.get_backend_name()](url)
 
 

@@ -9,6 +9,7 @@ from tests.bench.databases import Servers, open_servers
 from tests.bench.mapping import compare_mapping
 from tests.bench.peers import compare_peers
 from tests.bench.planning import compare_planning
+from tests.bench.queueing import measure_queue
 from tests.bench.throughput import compare_harvests, compare_memory
 from tests.support.servers import DIALECTS
 
@@ -24,6 +25,7 @@ def parts_of(servers: Servers, given: argparse.Namespace) -> dict[str, Callable[
         "planning": lambda: compare_planning(servers),
         "harvest": lambda: compare_harvests(servers, given.works, given.rounds),
         "memory": lambda: compare_memory(servers, given.works, MANY_TIMES * given.works),
+        "queue": lambda: measure_queue(servers, given.tasks, given.ledger_rows),
         "dlt": lambda: compare_peers(servers, given.works, given.rounds),
     }
 
@@ -36,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--databases", type=_names, default=list(DIALECTS), metavar="NAME,..", help="of all three")
     parser.add_argument("--works", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=3, help="turns that floor and Patra take; medians are shown")
+    parser.add_argument("--tasks", type=int, default=1_000_000, help="in the queue on PostgreSQL")
+    parser.add_argument("--ledger-rows", type=int, default=5_000_000, help="in the ledger on PostgreSQL")
     given = parser.parse_args(arguments)
     print(f"{os.cpu_count()} cores")
     with open_servers(given.databases) as servers:

@@ -3,6 +3,8 @@
 import pytest
 
 from deployments.sandbox.remote import Sandbox
+from deployments.sandbox.server import running
+from deployments.sandbox.settings import Settings
 from tests.sandbox import careful
 from tests.sandbox.client import dois, get, message, true_ids, window
 
@@ -119,3 +121,13 @@ def test_a_scroll_serves_what_was_there_at_its_opening(fresh_sandbox: Sandbox) -
     assert len(second["items"]) == 10
     assert all(work == before[work["DOI"]] for work in second["items"])
     assert message(fresh_sandbox, **asked)["total-results"] == 0
+
+
+def test_pages_that_are_kept_are_the_pages_that_would_be_written() -> None:
+    with running(Settings(works=60)) as usual, running(Settings(works=60, kept_pages=2)) as keeper:
+        pages = [message(usual, rows=20, offset=offset)["items"] for offset in (0, 20, 40)]
+        for _ in range(2):
+            assert [message(keeper, rows=20, offset=offset)["items"] for offset in (0, 20, 40)] == pages
+        keeper.script({"kind": "touch", "works": 5})
+        changed = message(keeper, rows=20, cursor="*")["items"]
+        assert changed != pages[0]

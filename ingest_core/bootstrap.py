@@ -14,6 +14,7 @@ from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.execute import Executor
+from ingest_core.execution.ports import WorkControl
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import Operation
@@ -48,6 +49,7 @@ from ingest_core.store.schema import (
     upgrade_schema,
 )
 from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.store.work_control import SqlWorkControl
 from ingest_core.transport.auth import installed_hooks
 from ingest_core.transport.credentials import SecretReader
 from ingest_core.transport.http import HttpUpstream
@@ -64,6 +66,7 @@ class App:
     reslicer: Reslicer
     executor: Executor
     cursors: CursorStore
+    control: WorkControl
     readside: SqlReadside
     upstream: HttpUpstream
     gate: SqlRateGate
@@ -93,7 +96,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
     registry = SqlRegistryStore(database)
     queue = SqlTaskQueue(database)
     cursors = SqlCursorStore(database)
-    stop, gate = Event(), SqlRateGate(database)
+    stop, gate, control = Event(), SqlRateGate(database), SqlWorkControl(database)
     runner = TaskRunner(queue, SqlRunLedger(database), cursors, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
     limits = PlanSettings(settings.max_queued, installed_hooks())
@@ -106,6 +109,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
         reslicer=Reslicer(plans, strategies(), probe),
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
+        control=control,
         readside=SqlReadside(database),
         upstream=upstream,
         gate=gate,

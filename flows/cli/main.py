@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import demo, plan, registry, source, work
+from flows.cli import control, demo, plan, registry, source, work
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
@@ -49,6 +49,7 @@ demo.register(app)
 registry.register(app)
 plan.register(app)
 work.register(app)
+control.register(app)
 source.register(app)
 
 

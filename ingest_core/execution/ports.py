@@ -1,14 +1,17 @@
 """What executing needs from stores and providers, and what they promise."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome
+from ingest_core.model.scope import WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
-from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
+from ingest_core.model.window import Window
+from ingest_core.model.work import Checkpoint, FlowRun, Lease, Partition, Task
 
 
 class TaskQueue(Protocol):
@@ -17,17 +20,45 @@ class TaskQueue(Protocol):
     def claim(self, owner: str, ttl_seconds: int, source: str | None = None) -> Task | None:
         """The most urgent task that is due, leased to `owner`; none when there is none."""
 
+    def claim_many(self, owner: str, ttl_seconds: int, most: int, source: str | None = None) -> list[Task]:
+        """Up to so many tasks that are due, the most urgent first, all leased to `owner`."""
+
     def leased(self, lease: Lease) -> Task:
         """The task behind a lease; LeaseLost when it is another's."""
 
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""
 
+    def release(self, lease: Lease) -> None:
+        """Give a task back that was not begun; LeaseLost when it is another's."""
+
     def give_back_expired(self) -> int:
         """Queue again what dead workers held; how many."""
 
     def waiting(self, source: str | None = None) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
+
+
+class WorkControl(Protocol):
+    """What people and fuses do to work; a worker in the midst of it notices by its fence."""
+
+    def cancel(self, scope: WorkScope) -> int:
+        """End what is live of it; how many tasks it was."""
+
+    def retry(self, scope: WorkScope) -> int:
+        """Queue again what failed of it, and what ended PARTIAL with nobody to cut it; how many tasks it was."""
+
+    def tasks_of(self, scope: WorkScope) -> dict[str, int]:
+        """How many tasks of it are in which state."""
+
+    def pause(self, partitions: Iterable[Partition], reason: str) -> list[Partition]:
+        """Let these rest until they are resumed; those it was news to."""
+
+    def resume(self, partitions: Iterable[Partition], reason: str) -> list[Partition]:
+        """Let these work again; those it was news to."""
+
+    def fuse(self, partition: Partition, version: int, reason: str) -> bool:
+        """Stop a partition that cannot go on, unless somebody has changed its control since the claim."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +117,8 @@ class RunOutcome:
     retry_in: timedelta = timedelta(0)
     observed_max: datetime | None = None
     reslice: ResliceReason | None = None
+    covered: Window | None = None
+    """The part of the window that was read whole, of a task that did not succeed."""
     arrivals: Arrivals = field(default_factory=Arrivals)
 
 

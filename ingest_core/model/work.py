@@ -1,12 +1,13 @@
 """What a worker holds: the partition it serves, the lease it has, the task it works."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import CursorType, Direction, NamespaceScope, Operation
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.slice_spec import BudgetPayload
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 
@@ -105,6 +106,8 @@ class Checkpoint:
     shortfall: int | None = None
     total: int | None = None
     rewinds: int = 0
+    since_attempt: int = 0
+    """Attempts up to this one no longer count: somebody wants the task tried again."""
 
     @property
     def started(self) -> bool:
@@ -113,7 +116,11 @@ class Checkpoint:
 
     def anew(self) -> "Checkpoint":
         """The checkpoint of the same slice from its start."""
-        return Checkpoint(restarts=self.restarts, shortfall=self.shortfall)
+        return Checkpoint(restarts=self.restarts, shortfall=self.shortfall, since_attempt=self.since_attempt)
+
+    def retried(self, attempts: int) -> "Checkpoint":
+        """The checkpoint of the same slice, with a clean record after so many attempts."""
+        return replace(self, restarts=0, since_attempt=attempts)
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,9 @@ class Task:
     range: IdRange | None = None
     ids: tuple[str, ...] = ()
     watermark: datetime | None = None
+    budget: BudgetPayload | None = None
+    control_version: int = 0
+    """Of the partition's control, as it was when the task was claimed."""
 
     @property
     def item_endpoint(self) -> str:

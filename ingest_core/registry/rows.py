@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import ALL_OPERATIONS
+from ingest_core.model.codes import ALL_OPERATIONS, Operation
 from ingest_core.model.instant import as_utc, format_instant
+from ingest_core.model.work import Partition
 from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.source_file import Defaults, Endpoint, Response, ScopedBlock, SourceFile
 
@@ -135,3 +136,12 @@ def _specificity(row: Row) -> tuple[bool, bool, float]:
 def scope_text(row: Row) -> str:
     """A row's scope as people read it."""
     return f"{row['operation_code']}, endpoint {row['endpoint_name'] or 'any'}"
+
+
+def partitions_of(rows: Rows) -> list[Partition]:
+    """What a source's endpoints serve."""
+    return [
+        Partition(endpoint["provenance_code"], endpoint["endpoint_name"], Operation(operation))
+        for endpoint in rows["reg_prov_endpoint_def"]
+        for operation in endpoint["operations"]
+    ]

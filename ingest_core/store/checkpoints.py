@@ -18,6 +18,7 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "shortfall": checkpoint.shortfall,
         "total": checkpoint.total,
         "rewinds": checkpoint.rewinds,
+        "sinceAttempt": checkpoint.since_attempt,
     }
 
 
@@ -35,4 +36,5 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         shortfall=value["shortfall"],
         total=value.get("total"),
         rewinds=value.get("rewinds", 0),
+        since_attempt=value.get("sinceAttempt", 0),
     )

@@ -6,6 +6,9 @@ import sqlalchemy as sa
 
 from ingest_core.model.work import Namespace, Partition
 
+PARTITION_COLUMNS = ("provenance_code", "endpoint_name", "operation_code")
+"""What names a partition."""
+
 
 def partition_values(partition: Partition) -> dict[str, Any]:
     """The redundant columns that find a partition without joins."""

@@ -36,6 +36,7 @@ from ingest_core.store.tables import (
     ing_signal,
     ing_task,
 )
+from ingest_core.store.transitions import move_one
 
 _PAGE = 1000
 """Rows of a long answer that are held at once."""
@@ -249,8 +250,7 @@ class SqlPlanTransaction:
         self, plan_id: int, namespace: Namespace, status: PlanStatus, remarks: dict[str, Any], settled: datetime | None
     ) -> None:
         """What the plan came to, and what its namespace's events say is settled."""
-        done = {"status_code": status.value, "record_remarks": remarks}
-        self._connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(done))
+        move_one(self._connection, ing_plan, plan_id, status, record_remarks=remarks)
         if settled:
             mine = in_namespace(ing_cursor, namespace)
             self._connection.execute(sa.update(ing_cursor).where(mine).values(settled_instant=settled))

@@ -19,9 +19,10 @@ from ingest_core.store.dialect import locked
 from ingest_core.store.plan_writer import PlanWriter
 from ingest_core.store.settle import settle_plan
 from ingest_core.store.tables import ing_plan, ing_plan_slice, ing_reslice_request, ing_task
+from ingest_core.store.transitions import move
 
 
-def ask(connection: sa.Connection, task: Task, run_id: int, reason: ResliceReason, now: datetime) -> None:
+def ask(connection: sa.Connection, task: Task, run_id: int, reason: ResliceReason, rest: Window, now: datetime) -> None:
     """Ask for what is left of a task to be cut smaller, once per task."""
     request = ing_reslice_request
     key = hash_of("reslice", task.lineage.task_id, task.window.json())
@@ -33,8 +34,8 @@ def ask(connection: sa.Connection, task: Task, run_id: int, reason: ResliceReaso
             slice_id=task.lineage.slice_id,
             task_id=task.lineage.task_id,
             run_id=run_id,
-            remaining_from=task.window.start,
-            remaining_to=task.window.end,
+            remaining_from=rest.start,
+            remaining_to=rest.end,
             range=task.range.json() if task.range else None,
             reason_code=reason.value,
             status_code=ResliceStatus.OPEN.value,
@@ -86,8 +87,7 @@ def read_open(connection: sa.Connection, request_id: int, *, lock: bool) -> Resl
 
 def serve(connection: sa.Connection, reslice: Reslice, drafts: Iterable[SliceDraft], now: datetime) -> int:
     """Write the children, numbered on from the plan's last slice; the plan goes on."""
-    going_on = {"status_code": PlanStatus.READY.value, "updated_at": now}
-    connection.execute(sa.update(ing_plan).where(ing_plan.c.id == reslice.plan_id).values(going_on))
+    move(connection, ing_plan, PlanStatus.READY, ing_plan.c.id == reslice.plan_id, updated_at=now)
     last = connection.execute(
         sa.select(sa.func.max(ing_plan_slice.c.slice_no)).where(ing_plan_slice.c.plan_id == reslice.plan_id)
     ).scalar_one()

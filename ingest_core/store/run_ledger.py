@@ -11,6 +11,7 @@ from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
 from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome
+from ingest_core.model.window import Window
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 from ingest_core.store import reslices
 from ingest_core.store.checkpoints import checkpoint_json
@@ -19,10 +20,11 @@ from ingest_core.store.cursor_store import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
+from ingest_core.store.lease import fenced_update
 from ingest_core.store.quarantine_writer import read_bad_ids
 from ingest_core.store.settle import close_batches, close_runs, settle_task
 from ingest_core.store.tables import ing_task, ing_task_run, ing_task_run_batch
-from ingest_core.store.task_queue import fenced_update
+from ingest_core.store.transitions import move, move_one
 
 T = TypeVar("T")
 _ABANDONED = {"code": "ABANDONED", "message": "another attempt took the task over"}
@@ -128,20 +130,19 @@ class SqlRunLedger:
             if row.status_code == BatchStatus.SUCCEEDED.value:
                 return _counts_of(row.stats)
             counts = ItemWriter(connection, run, batch, now).write(page)
-            connection.execute(
-                sa.update(table)
-                .where(table.c.id == batch.batch_id)
-                .values(
-                    status_code=BatchStatus.SUCCEEDED.value,
-                    record_count=counts.received,
-                    after_token=page.after_token,
-                    id_hashes=page.id_hashes,
-                    request_digest=page.request_digest,
-                    response_digest=page.response_digest,
-                    stats=_stats_of(counts, page),
-                    committed_at=now,
-                    updated_at=now,
-                )
+            move_one(
+                connection,
+                table,
+                batch.batch_id,
+                BatchStatus.SUCCEEDED,
+                record_count=counts.received,
+                after_token=page.after_token,
+                id_hashes=page.id_hashes,
+                request_digest=page.request_digest,
+                response_digest=page.response_digest,
+                stats=_stats_of(counts, page),
+                committed_at=now,
+                updated_at=now,
             )
             connection.execute(
                 sa.update(ing_task)
@@ -157,11 +158,7 @@ class SqlRunLedger:
         table = ing_task_run_batch
 
         def work(connection: sa.Connection, now: datetime) -> None:
-            connection.execute(
-                sa.update(table)
-                .where(table.c.id == batch.batch_id, table.c.status_code == BatchStatus.RUNNING.value)
-                .values(status_code=BatchStatus.FAILED.value, error=error, updated_at=now)
-            )
+            move(connection, table, BatchStatus.FAILED, table.c.id == batch.batch_id, error=error, updated_at=now)
 
         self._fenced(run.task.lease, work)
 
@@ -195,7 +192,6 @@ class SqlRunLedger:
         task, status = run.task, outcome.task_status
         requeued = status == TaskStatus.QUEUED
         values: dict[str, Any] = {
-            "status_code": status.value,
             "lease_owner": None,
             "leased_until": None,
             "last_error": outcome.error,
@@ -205,31 +201,26 @@ class SqlRunLedger:
             values["scheduled_at"] = now + outcome.retry_in
         if outcome.checkpoint is not None:
             values["checkpoint"] = checkpoint_json(outcome.checkpoint)
-        connection.execute(sa.update(ing_task).where(ing_task.c.id == task.lease.task_id).values(values))
+        move_one(connection, ing_task, task.lease.task_id, status, **values)
         if outcome.error:
-            close_batches(connection, task.lease.task_id, outcome.error, now)
-        connection.execute(
-            sa.update(ing_task_run)
-            .where(ing_task_run.c.id == run.run_id)
-            .values(
-                status_code=(RunStatus.FAILED if requeued else RunStatus(status.value)).value,
-                stats=outcome.stats,
-                error=outcome.error,
-                finished_at=now,
-                updated_at=now,
-            )
-        )
-        if status == TaskStatus.SUCCEEDED and task.spec.window is not None:  # a refresh by id covers no time
-            self._cover(connection, run, outcome, now)
+            close_batches(connection, [task.lease.task_id], outcome.error, now)
+        ended = RunStatus.FAILED if requeued else RunStatus(status.value)
+        told = {"stats": outcome.stats, "error": outcome.error, "finished_at": now, "updated_at": now}
+        move_one(connection, ing_task_run, run.run_id, ended, **told)
+        covered = task.window if status == TaskStatus.SUCCEEDED else outcome.covered
+        if covered and task.spec.window is not None:  # a refresh by id covers no time
+            self._cover(connection, run, outcome, covered, now)
+        if status == TaskStatus.SUCCEEDED and task.spec.window is not None:
             note_reading(connection, task, outcome.stats, now)
         if outcome.reslice:
-            reslices.ask(connection, task, run.run_id, outcome.reslice, now)
+            rest = Window(covered.end if covered else task.window.start, task.window.end)
+            reslices.ask(connection, task, run.run_id, outcome.reslice, rest, now)
         if task.partition.operation_code == Operation.HARVEST and outcome.arrivals != Arrivals():
             note_arrivals(self._database, connection, task, outcome.arrivals, now)
         if not requeued:
             settle_task(connection, task.lineage.plan_id, task.lineage.slice_id, status, now)
 
-    def _cover(self, connection: sa.Connection, run: Run, outcome: RunOutcome, now: datetime) -> None:
+    def _cover(self, connection: sa.Connection, run: Run, outcome: RunOutcome, covered: Window, now: datetime) -> None:
         """The coverage event commits with the end of the task; the watermark follows later."""
         task = run.task
         assert outcome.as_of is not None
@@ -237,7 +228,7 @@ class SqlRunLedger:
             connection,
             task.namespace,
             EventType.COVERAGE,
-            task.window,
+            covered,
             now=now,
             as_of=outcome.as_of,
             lineage={
@@ -248,8 +239,8 @@ class SqlRunLedger:
                 "run_id": run.run_id,
                 "expr_hash": task.expr_hash,
             },
-            key_parts=(task.lineage.task_id, task.window.json(), *([task.range.json()] if task.range else [])),
-            new_instant=task.window.end,
+            key_parts=(task.lineage.task_id, covered.json(), *([task.range.json()] if task.range else [])),
+            new_instant=covered.end,
             observed_max=outcome.observed_max,
             part=task.range,
         )

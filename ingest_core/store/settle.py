@@ -1,5 +1,6 @@
 """What ends together: runs and pages left open, slices, plans."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -28,59 +29,68 @@ from ingest_core.store.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
+from ingest_core.store.transitions import move
 
 _IN_LIST = 500
 
 
-def close_batches(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
-    """Close whatever pages of a task were left open."""
+def close_batches(
+    connection: sa.Connection,
+    task_ids: Sequence[int],
+    error: dict[str, Any],
+    now: datetime,
+    status: BatchStatus = BatchStatus.FAILED,
+) -> None:
+    """Close whatever pages of tasks were left open."""
     batch = ing_task_run_batch
-    connection.execute(
-        sa.update(batch)
-        .where(batch.c.task_id == task_id, batch.c.status_code == BatchStatus.RUNNING.value)
-        .values(status_code=BatchStatus.FAILED.value, error=error, updated_at=now)
-    )
+    move(connection, batch, status, batch.c.task_id.in_(task_ids), error=error, updated_at=now)
 
 
 def close_runs(connection: sa.Connection, task_id: int, error: dict[str, Any], now: datetime) -> None:
     """Close whatever attempts and pages of a task were left open."""
-    close_batches(connection, task_id, error, now)
+    close_batches(connection, [task_id], error, now)
     run = ing_task_run
-    connection.execute(
-        sa.update(run)
-        .where(run.c.task_id == task_id, run.c.status_code == RunStatus.RUNNING.value)
-        .values(status_code=RunStatus.FAILED.value, error=error, finished_at=now, updated_at=now)
-    )
+    move(connection, run, RunStatus.FAILED, run.c.task_id == task_id, error=error, finished_at=now, updated_at=now)
+
+
+def cancel_runs(connection: sa.Connection, task_ids: Sequence[int], error: dict[str, Any], now: datetime) -> None:
+    """Close the attempts and pages of tasks that nobody wants any more."""
+    close_batches(connection, task_ids, error, now, BatchStatus.SKIPPED)
+    run, mine = ing_task_run, ing_task_run.c.task_id.in_(task_ids)
+    move(connection, run, RunStatus.CANCELLED, mine, error=error, finished_at=now, updated_at=now)
 
 
 def settle_task(connection: sa.Connection, plan_id: int, slice_id: int, status: TaskStatus, now: datetime) -> None:
     """Let the slice follow its task, and the plan its last task."""
-    connection.execute(
-        sa.update(ing_plan_slice)
-        .where(ing_plan_slice.c.id == slice_id)
-        .values(status_code=SliceStatus(status.value).value, updated_at=now)
-    )
-    _settle_signals(connection, slice_id, status, now)
+    settle_slices(connection, [slice_id], SliceStatus(status.value), now)
     settle_plan(connection, plan_id, now)
 
 
-def _settle_signals(connection: sa.Connection, slice_id: int, status: TaskStatus, now: datetime) -> None:
-    """The ids of a refresh are done with its task; if it failed, they wait again."""
-    row = connection.execute(sa.select(ing_plan_slice).where(ing_plan_slice.c.id == slice_id)).one()
-    ids = values_of(row.expr_snapshot, ID_FIELD) if row.operation_code == Operation.UPDATE.value else ()
-    state = SignalState.DONE if status == TaskStatus.SUCCEEDED else SignalState.OPEN
+def settle_slices(connection: sa.Connection, slice_ids: Sequence[int], status: SliceStatus, now: datetime) -> None:
+    """Let slices end as their tasks did, and the ids in them with them."""
+    move(connection, ing_plan_slice, status, ing_plan_slice.c.id.in_(slice_ids), updated_at=now)
+    _settle_signals(connection, slice_ids, status, now)
+
+
+def _settle_signals(connection: sa.Connection, slice_ids: Sequence[int], status: SliceStatus, now: datetime) -> None:
+    """The ids of a refresh are done with its task; if it did not succeed, they wait again."""
+    refreshes = ing_plan_slice.c.operation_code == Operation.UPDATE.value
+    query = sa.select(ing_plan_slice).where(ing_plan_slice.c.id.in_(slice_ids), refreshes)
+    state = SignalState.DONE if status == SliceStatus.SUCCEEDED else SignalState.OPEN
     table = ing_signal
-    for start in range(0, len(ids), _IN_LIST):
-        connection.execute(
-            sa.update(table)
-            .where(
-                table.c.provenance_code == row.provenance_code,
-                table.c.endpoint_name == row.endpoint_name,
-                table.c.state_code == SignalState.PLANNED.value,
-                table.c.provider_id.in_(ids[start : start + _IN_LIST]),
+    for row in connection.execute(query).all():
+        ids = values_of(row.expr_snapshot, ID_FIELD)
+        for start in range(0, len(ids), _IN_LIST):
+            connection.execute(
+                sa.update(table)
+                .where(
+                    table.c.provenance_code == row.provenance_code,
+                    table.c.endpoint_name == row.endpoint_name,
+                    table.c.state_code == SignalState.PLANNED.value,
+                    table.c.provider_id.in_(ids[start : start + _IN_LIST]),
+                )
+                .values(state_code=state.value, updated_at=now)
             )
-            .values(state_code=state.value, updated_at=now)
-        )
 
 
 def settle_plan(connection: sa.Connection, plan_id: int, now: datetime) -> None:
@@ -90,10 +100,10 @@ def settle_plan(connection: sa.Connection, plan_id: int, now: datetime) -> None:
     if _any_live(connection, plan_id):
         return
     tally = sa.select(ing_task.c.status_code).where(ing_task.c.plan_id == plan_id, ~_recut()).distinct()
-    ended = _plan_status({TaskStatus(code) for code in connection.execute(tally).scalars()})
+    ended = plan_status({TaskStatus(code) for code in connection.execute(tally).scalars()})
     if ended == PlanStatus.SUCCEEDED and _stock_was_short(connection, plan_id):
         ended = PlanStatus.PARTIAL
-    connection.execute(sa.update(ing_plan).where(ing_plan.c.id == plan_id).values(status_code=ended.value))
+    move(connection, ing_plan, ended, ing_plan.c.id == plan_id)
     settle_retries(connection, plan_id, ended, now)
 
 
@@ -123,10 +133,10 @@ def _any_live(connection: sa.Connection, plan_id: int) -> bool:
     return connection.execute(waits.limit(1)).first() is not None
 
 
-def _plan_status(ended: set[TaskStatus]) -> PlanStatus:
+def plan_status(ended: set[TaskStatus]) -> PlanStatus:
     """The plan's final status from its tasks' final ones."""
     if ended <= {TaskStatus.SUCCEEDED}:
         return PlanStatus.SUCCEEDED
     if ended & {TaskStatus.SUCCEEDED, TaskStatus.PARTIAL}:
         return PlanStatus.PARTIAL
-    return PlanStatus.FAILED
+    return PlanStatus.FAILED if TaskStatus.FAILED in ended else PlanStatus.CANCELLED

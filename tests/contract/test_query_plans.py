@@ -1,6 +1,7 @@
 """How the databases find rows in queues and ledgers that have grown."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -8,6 +9,7 @@ import sqlalchemy as sa
 from ingest_core.model.window import Window
 from ingest_core.model.work import Partition
 from ingest_core.planning.ports import PlanTransaction
+from ingest_core.store.claims import ClaimTurn
 from ingest_core.store.tables import (
     ing_cursor,
     ing_cursor_event,
@@ -16,6 +18,7 @@ from ingest_core.store.tables import (
     ing_signal,
     ing_task,
 )
+from ingest_core.store.task_queue import SqlTaskQueue
 from tests.support.stores import (
     NAMESPACE,
     PARTITION,
@@ -36,6 +39,7 @@ TASKS = 2500
 ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE {}", "mysql": "ANALYZE TABLE {}"}
 SORTS = ("Sort", "filesort", "TEMP B-TREE", "temporary")
 FULL_SCANS = ("Seq Scan", "SCAN ing_", "| ALL |")
+TASK_SCANS = ("Seq Scan on ing_task", "SCAN ing_task", "| ALL |")
 
 
 def analyze(stores: Stores, table: sa.Table) -> None:
@@ -65,12 +69,40 @@ def fill_queue(stores: Stores) -> None:
     analyze(stores, ing_task)
 
 
+def multiply_queue(stores: Stores, times: int) -> None:
+    """Every task again, twice as many with each time."""
+    columns = [column for column in ing_task.c if column.name not in ("id", "idempotent_key")]
+    for number in range(times):
+        key = sa.cast(ing_task.c.id + number * 100_000_000, sa.String(64))
+        query = sa.select(key, *columns)
+        with stores.database.write() as connection:
+            connection.execute(sa.insert(ing_task).from_select(["idempotent_key", *columns], query))
+    analyze(stores, ing_task)
+
+
+def check_claims(stores: Stores) -> None:
+    """Claims of one and of many, from either end, find their tasks by the index and sort nothing."""
+    for queue in (SqlTaskQueue(stores.database, ClaimTurn()), SqlTaskQueue(stores.database, ClaimTurn(7))):
+        for most in (1, 30):
+            claiming = partial(queue.claim_many, "ann", TTL_SECONDS, most)
+            for plan in explain(stores.database, claiming, "ORDER BY ing_task."):
+                tasks = "\n".join(line for line in plan.splitlines() if "ing_partition_control |" not in line)
+                assert "idx_task_queue" in tasks, plan
+                assert not any(word in tasks for word in (*SORTS, *TASK_SCANS)), plan
+
+
 def test_claiming_reads_its_index_and_sorts_nothing(stores: Stores) -> None:
     fill_queue(stores)
-    plans = explain(stores.database, lambda: stores.queue.claim("ann", TTL_SECONDS), "ORDER BY ing_task.priority")
-    for plan in plans:
-        assert "idx_task_queue" in plan
-        assert not any(word in plan for word in (*SORTS, *FULL_SCANS)), plan
+    check_claims(stores)
+
+
+@pytest.mark.long
+def test_claiming_is_as_quick_among_a_million_tasks(stores: Stores) -> None:
+    fill_queue(stores)
+    multiply_queue(stores, 9)
+    with stores.database.read() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(ing_task)).scalar_one() > 1_000_000
+    check_claims(stores)
 
 
 def found_by(plans: list[str], index: str) -> bool:

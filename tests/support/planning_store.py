@@ -35,6 +35,7 @@ from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.reslice import Reslicer
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
+from ingest_core.store.claims import ClaimTurn
 from ingest_core.store.columns import in_namespace, namespace_values
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
@@ -236,7 +237,7 @@ def open_desk(database: Database, *, limit_in_all: int = 0, probe: Probe | None 
         plans=plans,
         planner=Planner(registry, plans, database, strategies(), probe, PlanSettings(limit_in_all)),
         reslicer=Reslicer(plans, strategies(), probe),
-        queue=SqlTaskQueue(database),
+        queue=SqlTaskQueue(database, ClaimTurn()),
         ledger=SqlRunLedger(database),
         cursors=SqlCursorStore(database),
     )

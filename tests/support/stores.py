@@ -27,6 +27,7 @@ from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.registry.compile import Compiled, compile_spec
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
+from ingest_core.store.claims import ClaimTurn
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.plan_store import SqlPlanStore
@@ -75,7 +76,7 @@ def wire(database: Database) -> Stores:
         registry=registry,
         plans=plans,
         planner=Planner(registry, plans, database, StrategyRegistry([TimeStrategy(), IdStrategy()])),
-        queue=SqlTaskQueue(database),
+        queue=SqlTaskQueue(database, ClaimTurn()),
         ledger=SqlRunLedger(database),
         cursors=SqlCursorStore(database),
         gate=SqlRateGate(database),

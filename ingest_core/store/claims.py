@@ -1,0 +1,174 @@
+"""Which tasks a claim takes: the most urgent, partition by partition in turn, and now and then the least urgent."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.codes import ControlState, Operation, TaskStatus
+from ingest_core.model.work import Partition
+from ingest_core.store.columns import PARTITION_COLUMNS, in_partition
+from ingest_core.store.dialect import locked
+from ingest_core.store.tables import ing_partition_control, ing_task
+
+LEAST_URGENT_EVERY = 8
+"""Every eighth claim begins at the least urgent end, so that nothing starves."""
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass
+class ClaimTurn:
+    """Counts a worker's claims."""
+
+    claims: int = 0
+
+    @classmethod
+    def anywhere(cls) -> "ClaimTurn":
+        """A count that begins anywhere: workers that live for one claim have their eighth ones too."""
+        return cls(random.randrange(LEAST_URGENT_EVERY))  # noqa: S311 - no secret
+
+    def comes_now(self) -> bool:
+        """Whether this claim is an eighth one."""
+        self.claims += 1
+        return self.claims % LEAST_URGENT_EVERY == 0
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a partition's queue begins, at one priority."""
+
+    control_id: int
+    partition: Partition
+    claimed_at: datetime | None
+    priority: int
+
+    @property
+    def turn(self) -> tuple[datetime, int]:
+        """Who has waited longest since its last claim comes first."""
+        return self.claimed_at or _LONG_AGO, self.control_id
+
+
+def take_tasks(
+    connection: sa.Connection, now: datetime, most: int, source: str | None, *, least_urgent: bool
+) -> list[int]:
+    """The ids of up to so many due tasks, locked; in the order of their urgency."""
+    heads = _heads(connection, now, source, least_urgent=least_urgent)
+    taken: list[int] = []
+    served: set[int] = set()
+    while heads and len(taken) < most:
+        best = max if least_urgent else min
+        level = best(head.priority for head in heads)
+        equals = sorted((head for head in heads if head.priority == level), key=lambda head: head.turn)
+        heads = [head for head in heads if head.priority != level]
+        for head, ids in _deal(connection, now, equals, most - len(taken), exclude=taken):
+            taken += ids
+            served.add(head.control_id)
+        least_urgent = False  # the rest of a larger claim is the most urgent again
+        if len(taken) < most:
+            heads += _after(connection, now, equals)
+    _note_turns(connection, served, now)
+    return taken
+
+
+def _deal(
+    connection: sa.Connection, now: datetime, heads: list[Head], most: int, exclude: list[int]
+) -> Iterable[tuple[Head, list[int]]]:
+    """Tasks of one priority, dealt out evenly; what a partition does not have goes to the others."""
+    for waiting in range(len(heads), 0, -1):
+        if most <= 0:
+            return
+        head = heads[len(heads) - waiting]
+        query = (
+            sa.select(ing_task.c.id)
+            .where(*_due(head.partition, now), ing_task.c.priority == head.priority, ing_task.c.id.not_in(exclude))
+            .order_by(ing_task.c.priority, ing_task.c.scheduled_at, ing_task.c.id)
+            .limit(-(-most // waiting))
+        )
+        ids = list(connection.execute(locked(query, skip_locked=True)).scalars())
+        if ids:
+            most -= len(ids)
+            yield head, ids
+
+
+def _due(partition: Partition, now: datetime) -> list[sa.ColumnElement[bool]]:
+    return [
+        ing_task.c.status_code == TaskStatus.QUEUED.value,
+        in_partition(ing_task, partition),
+        ing_task.c.scheduled_at <= now,
+    ]
+
+
+def _heads(connection: sa.Connection, now: datetime, source: str | None, *, least_urgent: bool) -> list[Head]:
+    """Every active partition's first due priority, by one probe of the index each."""
+    control = ing_partition_control
+    mine = sa.and_(*(ing_task.c[name] == control.c[name] for name in PARTITION_COLUMNS))
+    first = _end(mine, ing_task.c.priority, down=least_urgent).correlate(control).scalar_subquery()
+    query = sa.select(*_named(control), control.c.id, control.c.claimed_at, first.label("priority"))
+    found = connection.execute(_active(query, source))
+    heads = [
+        Head(row.id, _partition(row), row.claimed_at, row.priority) for row in found.all() if row.priority is not None
+    ]
+    return [due for head in heads if (due := _first_due(connection, now, head, down=least_urgent))]
+
+
+def _after(connection: sa.Connection, now: datetime, heads: list[Head]) -> list[Head]:
+    """Where the partitions' queues go on, beyond these priorities."""
+    nexts = (_next_priority(connection, head, down=False) for head in heads)
+    return [due for head in nexts if head and (due := _first_due(connection, now, head, down=False))]
+
+
+def _first_due(connection: sa.Connection, now: datetime, head: Head, *, down: bool) -> Head | None:
+    """The head, or where the queue goes on if all of its priority are for later."""
+    at: Head | None = head
+    while at is not None:
+        mine = sa.and_(in_partition(ing_task, at.partition), ing_task.c.priority == at.priority)
+        moment = connection.execute(_end(mine, ing_task.c.scheduled_at, down=False)).scalar()
+        if moment is not None and moment <= now:
+            return at
+        at = _next_priority(connection, at, down=down)
+    return None
+
+
+def _next_priority(connection: sa.Connection, head: Head, *, down: bool) -> Head | None:
+    column = ing_task.c.priority
+    beyond = column < head.priority if down else column > head.priority
+    mine = sa.and_(in_partition(ing_task, head.partition), beyond)
+    priority = connection.execute(_end(mine, column, down=down)).scalar()
+    return None if priority is None else Head(head.control_id, head.partition, head.claimed_at, priority)
+
+
+def _end(mine: sa.ColumnElement[bool], column: sa.Column[Any], *, down: bool) -> sa.Select[Any]:
+    """The lowest or highest value among queued tasks: one step along the index, where MIN would read them all."""
+    queued = ing_task.c.status_code == TaskStatus.QUEUED.value
+    return sa.select(column).where(queued, mine).order_by(column.desc() if down else column).limit(1)
+
+
+def _note_turns(connection: sa.Connection, served: set[int], now: datetime) -> None:
+    """Whoever was served waits for the others; a row another claim or a planner holds is noted by them, or later."""
+    table = ing_partition_control
+    free = sa.select(table.c.id).where(table.c.id.in_(sorted(served))).order_by(table.c.id)
+    ids = list(connection.execute(locked(free, skip_locked=True)).scalars()) if served else []
+    if ids:
+        connection.execute(sa.update(table).where(table.c.id.in_(ids)).values(claimed_at=now))
+
+
+def active_partitions(connection: sa.Connection, source: str | None) -> list[Partition]:
+    """The partitions that may work."""
+    return [_partition(row) for row in connection.execute(_active(sa.select(*_named(ing_partition_control)), source))]
+
+
+def _named(table: sa.Table) -> list[sa.Column[Any]]:
+    return [table.c[name] for name in PARTITION_COLUMNS]
+
+
+def _active(query: sa.Select[Any], source: str | None) -> sa.Select[Any]:
+    query = query.where(ing_partition_control.c.control_code == ControlState.ACTIVE.value)
+    return query.where(ing_partition_control.c.provenance_code == source) if source else query
+
+
+def _partition(row: sa.Row[Any]) -> Partition:
+    return Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code))

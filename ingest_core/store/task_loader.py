@@ -1,0 +1,67 @@
+"""Leased tasks with all they need: snapshot, window, budget and checkpoint."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.codes import Operation
+from ingest_core.model.expression import values_of
+from ingest_core.model.id_range import range_of
+from ingest_core.model.slice_spec import BudgetPayload
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import ID_FIELD, Lease, Lineage, Partition, Task, namespace_of
+from ingest_core.store.checkpoints import checkpoint_of
+from ingest_core.store.columns import PARTITION_COLUMNS, in_namespace
+from ingest_core.store.tables import ing_cursor, ing_partition_control, ing_plan, ing_plan_slice, ing_task
+
+
+def load_tasks(connection: sa.Connection, ids: Sequence[int], ttl_seconds: int) -> list[Task]:
+    """The tasks in the order given."""
+    table, control = ing_task, ing_partition_control
+    query = (
+        sa.select(
+            table,
+            ing_plan_slice.c.slice_no,
+            ing_plan_slice.c.expr_snapshot,
+            ing_plan_slice.c.slice_spec,
+            ing_plan.c.provenance_config_snapshot,
+            control.c.version.label("control_version"),
+        )
+        .join(ing_plan, ing_plan.c.id == table.c.plan_id)
+        .join(ing_plan_slice, ing_plan_slice.c.id == table.c.slice_id)
+        .join(control, sa.and_(*(control.c[name] == table.c[name] for name in PARTITION_COLUMNS)))
+        .where(table.c.id.in_(ids))
+    )
+    specs: dict[int, SpecSnapshot] = {}
+    found = {}
+    for row in connection.execute(query).all():
+        if row.plan_id not in specs:
+            specs[row.plan_id] = SpecSnapshot.from_json(row.provenance_config_snapshot)
+        found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds)
+    return [found[task_id] for task_id in ids]
+
+
+def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_seconds: int) -> Task:
+    namespace = namespace_of(spec, row.namespace_key)
+    watermark = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
+    budget = row.slice_spec.get("budget")
+    return Task(
+        lease=Lease(row.id, row.lease_owner, row.fence_no, ttl_seconds),
+        lineage=Lineage(row.schedule_instance_id, row.plan_id, row.slice_id, row.id),
+        partition=Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code)),
+        namespace=namespace,
+        spec=spec,
+        window=Window(row.window_from, row.window_to),
+        slice_no=row.slice_no,
+        expr_hash=row.expr_hash,
+        checkpoint=checkpoint_of(row.checkpoint),
+        attempt_no=row.attempt_count + 1,
+        params=row.params,
+        range=range_of(row.params.get("range")) if spec.window else None,
+        ids=values_of(row.expr_snapshot, ID_FIELD) if spec.window is None else (),
+        watermark=connection.execute(watermark).scalar(),
+        budget=BudgetPayload.model_validate(budget) if budget else None,
+        control_version=row.control_version,
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from threading import Event
 from typing import Any
@@ -19,6 +19,7 @@ from ingest_core.execution.run_task import TaskRunner
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Refused
+from ingest_core.outbox.relay import Relay
 from ingest_core.planning.plan import Planner, PlanSettings
 from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.strategies.id_slices import IdStrategy
@@ -33,6 +34,7 @@ from ingest_core.shipped import shipped_sources
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.dictionary import seed_dictionary
+from ingest_core.store.outbox import SqlOutbox
 from ingest_core.store.plan_store import SqlPlanStore
 from ingest_core.store.rate_gate import SqlRateGate
 from ingest_core.store.readside import SqlReadside
@@ -51,8 +53,9 @@ from ingest_core.store.schema import (
 from ingest_core.store.task_queue import SqlTaskQueue
 from ingest_core.store.work_control import SqlWorkControl
 from ingest_core.transport.auth import installed_hooks
-from ingest_core.transport.credentials import SecretReader
+from ingest_core.transport.credentials import SecretReader, Secrets
 from ingest_core.transport.http import HttpUpstream
+from ingest_core.transport.publishers import open_publisher
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class App:
     readside: SqlReadside
     upstream: HttpUpstream
     gate: SqlRateGate
+    outbox: SqlOutbox
+    relay: Relay
 
 
 @contextmanager
@@ -86,21 +91,24 @@ def open_app(
     upstream = HttpUpstream(settings.user_agent, settings.upstream_for, secret_readers=secret_readers)
     try:
         refuse_other_schema(database)
-        yield _wire(settings, database, upstream)
+        yield _wire(settings, database, upstream, Secrets(secret_readers))
     finally:
         upstream.close()
         database.close()
 
 
-def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App:
+def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secrets: Secrets) -> App:
     registry = SqlRegistryStore(database)
     queue = SqlTaskQueue(database)
     cursors = SqlCursorStore(database)
     stop, gate, control = Event(), SqlRateGate(database), SqlWorkControl(database)
-    runner = TaskRunner(queue, SqlRunLedger(database), cursors, gate, upstream, database, stop, settings.contact)
+    ledger = SqlRunLedger(database, publishing=settings.publisher is not None)
+    runner = TaskRunner(queue, ledger, cursors, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
     limits = PlanSettings(settings.max_queued, installed_hooks())
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    outbox = SqlOutbox(database)
+    publisher = partial(open_publisher, settings.publisher, settings.webhook_secret, secrets, settings.user_agent)
     return App(
         settings=settings,
         database=database,
@@ -113,6 +121,8 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream) -> App
         readside=SqlReadside(database),
         upstream=upstream,
         gate=gate,
+        outbox=outbox,
+        relay=Relay(outbox, publisher, owner, settings.lease_ttl_seconds, stop),
     )
 
 

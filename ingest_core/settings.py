@@ -1,9 +1,11 @@
 """Settings: PATRA_* variables, typed."""
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ingest_core import __version__
 from ingest_core.model.errors import BadInput
@@ -11,6 +13,9 @@ from ingest_core.model.errors import BadInput
 _UPSTREAM = "PATRA_UPSTREAM_"
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _LOG_FORMATS = ("text", "json")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_REFERENCE = re.compile(r"(env|prefect):[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,10 @@ class Settings:
     lease_ttl_seconds: int = 60
     contact: str | None = None
     max_queued: int = 100_000
+    publisher: str | None = field(default=None, repr=False)
+    """`file:PATH`, a URL, which may hold a token, or the name of an installed publisher."""
+    webhook_secret: str | None = None
+    """A reference, never the secret."""
 
     @property
     def default_database(self) -> Path:
@@ -64,12 +73,47 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         lease_ttl_seconds=_seconds(env, "PATRA_LEASE_TTL_SECONDS", 60),
         contact=env.get("PATRA_CONTACT") or None,
         max_queued=_count(env, "PATRA_MAX_QUEUED", 100_000),
+        publisher=_publisher(env, "PATRA_PUBLISHER"),
+        webhook_secret=_reference(env, "PATRA_WEBHOOK_SECRET"),
     )
 
 
 def _upstream(name: str, value: str) -> str:
     if not value.startswith(("http://", "https://")):
         raise BadInput("SETTING_INVALID", f"{value!r} is not an http or https URL", where=name)
+    return value
+
+
+def _publisher(env: Mapping[str, str], name: str) -> str | None:
+    """Whom messages go to; a URL is not repeated in an error, since it may hold a token."""
+    value = env.get(name) or None
+    if value is None or (value.startswith("file:") and len(value) > len("file:")) or _NAME.fullmatch(value):
+        return value
+    scheme, host = _split(value)
+    if host and (scheme == "https" or (scheme == "http" and host in _LOOPBACK)):
+        return value
+    raise BadInput(
+        "SETTING_INVALID",
+        "it is none of file:PATH, an https URL, an http URL of this machine, and the name of a publisher",
+        where=name,
+    )
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Scheme and host; empty for what is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", ""
+    return parts.scheme, parts.hostname or ""
+
+
+def _reference(env: Mapping[str, str], name: str) -> str | None:
+    value = env.get(name) or None
+    if value is not None and not _REFERENCE.fullmatch(value):  # it may be the secret itself: not shown
+        raise BadInput(
+            "SETTING_INVALID", "it is no reference", where=name, remedy="write env:NAME or prefect:NAME, not the secret"
+        )
     return value
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import control, demo, plan, registry, source, work
+from flows.cli import control, demo, outbox, plan, registry, source, work
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
@@ -51,6 +51,7 @@ plan.register(app)
 work.register(app)
 control.register(app)
 source.register(app)
+outbox.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,15 +1,12 @@
 """`patra execute` and the commands that show what is going on."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event
 from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.cli.signals import stopped_by_signals
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
 from ingest_core.execution.execute import ExecuteReport
@@ -46,7 +43,7 @@ def execute(
     with open_app() as app:
         if source:
             app.registry.rows(source)
-        with _stopped_by_signals(app.executor.stop):
+        with stopped_by_signals(app.executor.stop):
             report = _execute(app, source, max_tasks, until_idle=until_idle, show=not as_json and on_terminal())
         if app.executor.stop.is_set():
             raise PatraError(
@@ -58,24 +55,6 @@ def execute(
         _show_execution(report)
     if report.failed:
         raise typer.Exit(ExitCode.FAILED)
-
-
-@contextmanager
-def _stopped_by_signals(stop: Event) -> Iterator[None]:
-    """Let the first SIGINT or SIGTERM end the work in good order; a second one ends it at once."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def ask_to_stop(number: int, _frame: object) -> None:
-        stop.set()
-        signal.signal(number, before[signal.Signals(number)])
-
-    for number in before:
-        signal.signal(number, ask_to_stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _execute(app: App, source: str | None, max_tasks: int | None, *, until_idle: bool, show: bool) -> ExecuteReport:

@@ -12,6 +12,7 @@ from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation
 from ingest_core.model.record import Counts, PageOutcome, Record
 from ingest_core.store.dialect import locked, upsert
+from ingest_core.store.outbox_writer import write_messages
 from ingest_core.store.quarantine_writer import QuarantineWriter
 from ingest_core.store.tables import ing_item
 
@@ -40,6 +41,7 @@ class ItemWriter:
     run: Run
     batch: Batch
     now: datetime
+    publishing: bool = False
 
     def write(self, page: PageOutcome) -> Counts:
         """Every record of the page, counted once."""
@@ -74,6 +76,8 @@ class ItemWriter:
             except IntegrityError:
                 continue
             self._update(verdict, stored)
+            if self.publishing:
+                write_messages(self.connection, self.run, self.batch, self._endpoint, verdict, stored, self.now)
             return verdict
         raise RuntimeError(f"run {self.run.run_id}, batch {self.batch.batch_no}: records kept being inserted elsewhere")
 

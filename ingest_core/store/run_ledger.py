@@ -31,10 +31,11 @@ _ABANDONED = {"code": "ABANDONED", "message": "another attempt took the task ove
 
 
 class SqlRunLedger:
-    """A RunLedger."""
+    """A RunLedger; `publishing` when others are to be told what each page changed."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, publishing: bool = False) -> None:
         self._database = database
+        self._publishing = publishing
 
     def _fenced(self, lease: Lease, work: Callable[[sa.Connection, datetime], T], **task_values: Any) -> T:
         """One transaction whose first statement is the fence."""
@@ -120,7 +121,7 @@ class SqlRunLedger:
         return self._fenced(task.lease, work)
 
     def commit_page(self, run: Run, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> Counts:
-        """Records, quarantine, ledger and checkpoint together; a page committed before is read, not written."""
+        """Records, messages, quarantine, ledger and checkpoint together; a page that was committed is only read."""
         table = ing_task_run_batch
 
         def work(connection: sa.Connection, now: datetime) -> Counts:
@@ -129,7 +130,7 @@ class SqlRunLedger:
             ).one()
             if row.status_code == BatchStatus.SUCCEEDED.value:
                 return _counts_of(row.stats)
-            counts = ItemWriter(connection, run, batch, now).write(page)
+            counts = ItemWriter(connection, run, batch, now, self._publishing).write(page)
             move_one(
                 connection,
                 table,

@@ -23,9 +23,16 @@ ing_outbox_message = sa.Table(
     sa.Column("next_attempt_at", Utc),
     sa.Column("last_error", long_text()),
     sa.UniqueConstraint("dedup_key", name="uk_outbox_dedup"),
-    sa.Index("idx_outbox_status", "status_code", "id"),
-    sa.Index("idx_outbox_order", "ordering_key", "status_code", "id"),
 )
+
+for _name, _status, _columns in (
+    ("idx_outbox_due", "PENDING", ("status_code", "next_attempt_at", "id")),
+    ("idx_outbox_order", "PENDING", ("ordering_key", "status_code", "id")),
+    ("idx_outbox_dead", "DEAD", ("status_code", "id")),
+    ("idx_outbox_sent", "SENT", ("status_code", "sent_at", "id")),
+):
+    _only = sa.text(f"status_code = '{_status}'")
+    sa.Index(_name, *(ing_outbox_message.c[one] for one in _columns), postgresql_where=_only, sqlite_where=_only)
 
 ing_reslice_request = sa.Table(
     "ing_reslice_request",

@@ -16,6 +16,7 @@ from ingest_core.store.registry_tables import SOURCE_TABLES, metadata, sys_dict_
 from ingest_core.store.support_tables import (
     ing_arrival,
     ing_estimate,
+    ing_outbox_message,
     ing_partition_control,
     ing_rate_gate,
     ing_reslice_request,
@@ -30,6 +31,7 @@ __all__ = [
     "ing_cursor_event",
     "ing_estimate",
     "ing_item",
+    "ing_outbox_message",
     "ing_partition_control",
     "ing_plan",
     "ing_plan_slice",

@@ -161,7 +161,11 @@ CREATE TABLE ing_outbox_message (
     CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
 );
 
+CREATE INDEX idx_outbox_due ON ing_outbox_message (status_code, next_attempt_at, id);
+
 CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
+
+CREATE INDEX idx_outbox_sent ON ing_outbox_message (status_code, sent_at, id);
 
 CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
 

@@ -20,7 +20,15 @@ ALTER TABLE ing_outbox_message ADD COLUMN last_error LONGTEXT COLLATE utf8mb4_09
 
 ALTER TABLE ing_partition_control ADD COLUMN claimed_at DATETIME(6);
 
+CREATE INDEX idx_outbox_dead ON ing_outbox_message (status_code, id);
+
+DROP INDEX idx_outbox_status ON ing_outbox_message;
+
+CREATE INDEX idx_outbox_due ON ing_outbox_message (status_code, next_attempt_at, id);
+
 CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
+
+CREATE INDEX idx_outbox_sent ON ing_outbox_message (status_code, sent_at, id);
 
 CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
 

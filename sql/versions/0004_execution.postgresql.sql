@@ -20,7 +20,15 @@ ALTER TABLE ing_outbox_message ADD COLUMN last_error TEXT COLLATE "C";
 
 ALTER TABLE ing_partition_control ADD COLUMN claimed_at TIMESTAMP(6) WITH TIME ZONE;
 
-CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
+CREATE INDEX idx_outbox_dead ON ing_outbox_message (status_code, id) WHERE status_code = 'DEAD';
+
+DROP INDEX idx_outbox_status;
+
+CREATE INDEX idx_outbox_due ON ing_outbox_message (status_code, next_attempt_at, id) WHERE status_code = 'PENDING';
+
+CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id) WHERE status_code = 'PENDING';
+
+CREATE INDEX idx_outbox_sent ON ing_outbox_message (status_code, sent_at, id) WHERE status_code = 'SENT';
 
 CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
 

@@ -1,0 +1,141 @@
+"""`patra outbox`: messages to other systems."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
+from flows.cli.signals import stopped_by_signals
+from flows.wiring import open_app
+from ingest_core.bootstrap import App
+from ingest_core.model.codes import OutboxStatus
+from ingest_core.model.errors import BadInput, ExitCode, PatraError
+from ingest_core.outbox.relay import RelayReport
+
+outbox_app = typer.Typer(help="Messages to other systems.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    outbox_app.command("relay", epilog="Example: patra outbox relay --until-empty --json")(relay)
+    outbox_app.command("list", epilog="Example: patra outbox list --status DEAD")(list_messages)
+    outbox_app.command("retry", epilog="Example: patra outbox retry --dead")(retry)
+    outbox_app.command("prune", epilog="Example: patra outbox prune --older-than P30D")(prune)
+    app.add_typer(outbox_app, name="outbox")
+
+
+def relay(
+    max_messages: Annotated[int | None, typer.Option("--max", min=1, help="Stop after so many messages.")] = None,
+    *,
+    until_empty: Annotated[
+        bool, typer.Option("--until-empty", help="Also wait for messages that are due soon, and for a busy publisher.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send the messages that are due to PATRA_PUBLISHER."""
+    with open_app() as app:
+        with stopped_by_signals(app.relay.stop):
+            report = _relay(app, max_messages, until_empty=until_empty, show=not as_json and on_terminal())
+        if app.relay.stop.is_set():
+            raise PatraError(
+                "INTERRUPTED", "interrupted; what was not sent is given back", where="relay", remedy="relay again"
+            )
+    if as_json:
+        print_json(report.json())
+    else:
+        _show_relay(report)
+    if report.dead:
+        raise typer.Exit(ExitCode.FAILED)
+    if report.unavailable:
+        raise typer.Exit(ExitCode.UNREACHABLE)
+
+
+def _relay(app: App, max_messages: int | None, *, until_empty: bool, show: bool) -> RelayReport:
+    if not show:
+        return app.relay.relay(max_messages, until_empty=until_empty)
+    pending = app.outbox.pending()
+    total = pending if max_messages is None else min(pending, max_messages)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors) as progress:
+        bar = progress.add_task("messages", total=total)
+        return app.relay.relay(
+            max_messages,
+            until_empty=until_empty,
+            progress=lambda report: progress.update(bar, completed=report.sent + report.dead),
+        )
+
+
+def _show_relay(report: RelayReport) -> None:
+    shown = ("sent", "failed", "dead", "lost", "pending")
+    print_facts("relay", [(name, getattr(report, name)) for name in shown])
+    for error in report.errors:
+        errors.print(error, style="red", markup=False)
+
+
+def list_messages(
+    status: Annotated[OutboxStatus | None, typer.Option(help="Only messages of this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 1000,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List messages, without what they tell."""
+    with open_app() as app:
+        entries = app.outbox.messages(status, limit)
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("id", "topic", "provider_id", "event_type", "status", "attempts", "last_error")
+    print_table("outbox", columns, ([entry[column] for column in columns] for entry in entries))
+    if entries:
+        more = "; there may be more, see --limit" if len(entries) == limit else ""
+        console.print(f"{len(entries)} messages{more}")
+
+
+def retry(
+    ids: Annotated[list[int] | None, typer.Argument(help="Messages to send again soon.", show_default=False)] = None,
+    *,
+    dead: Annotated[bool, typer.Option("--dead", help="Every message that is DEAD.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make messages that are DEAD, or wait, due at once, with all their attempts."""
+    if bool(ids) == dead:
+        raise BadInput(
+            "USAGE", "give ids, or --dead", where="patra outbox retry", remedy="see: patra outbox retry --help"
+        )
+    with open_app() as app:
+        number = app.outbox.retry_dead() if dead else app.outbox.retry(sorted(set(ids or [])))
+    _print_number("retried", number, as_json=as_json)
+
+
+def prune(
+    older_than: Annotated[str, typer.Option(help="How long ago a message must have been sent, such as P30D.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Delete messages that were SENT long ago."""
+    span = _span(older_than)
+    with open_app() as app:
+        number = app.outbox.prune(span)
+    _print_number("deleted", number, as_json=as_json)
+
+
+def _span(text: str) -> timedelta:
+    try:
+        span = TypeAdapter(timedelta).validate_python(text)
+    except ValidationError:
+        span = timedelta(-1)
+    if span < timedelta(0):
+        raise BadInput(
+            "DURATION_INVALID", f"{text!r} is not a duration", where="--older-than", remedy="write it as P30D or PT12H"
+        )
+    return span
+
+
+def _print_number(name: str, number: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({name: number})
+    else:
+        console.print(f"{number} messages {name}")

@@ -1,0 +1,70 @@
+"""Whom messages are sent to: a file, a web address, or somebody else's publisher."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from ingest_core.execution.ports import CredentialMissing, NotSent
+from ingest_core.model.errors import BadInput, Unreachable
+from ingest_core.outbox.ports import Publisher
+from ingest_core.transport.credentials import Secrets
+from ingest_core.transport.file_publisher import FilePublisher
+from ingest_core.transport.webhook import WebhookPublisher
+
+PUBLISHER_GROUP = "patra.publishers"
+"""The entry points under which others install publishers."""
+
+PublisherFactory = Callable[[Callable[[str], str]], Publisher]
+"""Gets a way to read secrets by reference; gives the publisher."""
+
+_FILE = "file:"
+
+
+@contextmanager
+def open_publisher(name: str | None, secret_ref: str | None, secrets: Secrets, user_agent: str) -> Iterator[Publisher]:
+    """The publisher that PATRA_PUBLISHER names."""
+    if name is None:
+        raise BadInput(
+            "PUBLISHER_MISSING",
+            "there is nobody to send to",
+            where="PATRA_PUBLISHER",
+            remedy="set it to file:PATH, an https URL or the name of an installed publisher",
+        )
+    if name.startswith(_FILE):
+        yield FilePublisher(Path(name.removeprefix(_FILE)))
+    elif "://" in name:
+        with closing(WebhookPublisher(name, _webhook_secret(secret_ref, secrets), user_agent)) as webhook:
+            yield webhook
+    else:
+        yield _installed(name)(secrets.read)
+
+
+def _webhook_secret(reference: str | None, secrets: Secrets) -> str:
+    """The secret requests are signed with: an unsigned one could be anybody's."""
+    if reference is None:
+        raise BadInput(
+            "WEBHOOK_SECRET_MISSING",
+            "a webhook's requests are signed, and there is no secret",
+            where="PATRA_WEBHOOK_SECRET",
+            remedy="set it to a reference, such as env:MY_SECRET",
+        )
+    try:
+        return secrets.read(reference)
+    except CredentialMissing as error:
+        raise BadInput("WEBHOOK_SECRET_MISSING", str(error), where="PATRA_WEBHOOK_SECRET") from None
+    except NotSent as error:
+        raise Unreachable("WEBHOOK_SECRET_UNREACHABLE", str(error), where="PATRA_WEBHOOK_SECRET") from None
+
+
+def _installed(name: str) -> PublisherFactory:
+    found = {entry.name: entry for entry in entry_points(group=PUBLISHER_GROUP)}
+    if name not in found:
+        raise BadInput(
+            "PUBLISHER_UNKNOWN",
+            f"no publisher {name!r} is installed",
+            where="PATRA_PUBLISHER",
+            remedy=f"installed are: {', '.join(sorted(found)) or 'none'} (entry points of group {PUBLISHER_GROUP})",
+        )
+    factory: PublisherFactory = found[name].load()
+    return factory

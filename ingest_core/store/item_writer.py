@@ -77,7 +77,7 @@ class ItemWriter:
                 continue
             self._update(verdict, stored)
             if self.publishing:
-                write_messages(self.connection, self.run, self.batch, self._endpoint, verdict, stored, self.now)
+                write_messages(self.connection, self.run, self.batch, verdict, stored, self.now)
             return verdict
         raise RuntimeError(f"run {self.run.run_id}, batch {self.batch.batch_no}: records kept being inserted elsewhere")
 

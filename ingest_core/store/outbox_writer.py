@@ -17,7 +17,6 @@ def write_messages(
     connection: sa.Connection,
     run: Run,
     batch: Batch,
-    endpoint: str,
     verdict: Verdict,
     stored: Mapping[str, Stored],
     now: datetime,
@@ -33,7 +32,7 @@ def write_messages(
         "run_id": run.run_id,
         "batch_no": batch.batch_no,
     }
-    source = run.task.partition.provenance_code
+    source, endpoint = run.task.partition.provenance_code, run.task.item_endpoint
     messages = [message_of(change, source, endpoint, lineage) for change in changes_of(verdict, stored, batch.asked_at)]
     if not messages:
         return

@@ -126,8 +126,8 @@ ing_partition_control = sa.Table(
     sa.Column("control_code", code(32), nullable=False),
     sa.Column("reason", long_text()),
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("claimed_at", Utc),
     *_times(),
+    sa.Column("claimed_at", Utc),
     sa.UniqueConstraint("provenance_code", "endpoint_name", "operation_code", name="uk_partition_control"),
 )
 

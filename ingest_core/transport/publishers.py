@@ -37,7 +37,11 @@ def open_publisher(name: str | None, secret_ref: str | None, secrets: Secrets, u
         with closing(WebhookPublisher(name, _webhook_secret(secret_ref, secrets), user_agent)) as webhook:
             yield webhook
     else:
-        yield _installed(name)(secrets.read)
+        publisher = _installed(name, secrets)
+        try:
+            yield publisher
+        finally:
+            getattr(publisher, "close", lambda: None)()
 
 
 def _webhook_secret(reference: str | None, secrets: Secrets) -> str:
@@ -57,7 +61,22 @@ def _webhook_secret(reference: str | None, secrets: Secrets) -> str:
         raise Unreachable("WEBHOOK_SECRET_UNREACHABLE", str(error), where="PATRA_WEBHOOK_SECRET") from None
 
 
-def _installed(name: str) -> PublisherFactory:
+def _installed(name: str, secrets: Secrets) -> Publisher:
+    factory = _factory(name)
+    try:
+        return factory(secrets.read)
+    except (CredentialMissing, NotSent) as error:
+        raise _unusable(name, str(error)) from None
+    except Exception as error:
+        # Others' code: what it raises may hold the secret it was given, so only the kind is told.
+        raise _unusable(name, type(error).__name__) from None
+
+
+def _unusable(name: str, why: str) -> BadInput:
+    return BadInput("PUBLISHER_UNUSABLE", f"the publisher {name!r} cannot be opened: {why}", where="PATRA_PUBLISHER")
+
+
+def _factory(name: str) -> PublisherFactory:
     found = {entry.name: entry for entry in entry_points(group=PUBLISHER_GROUP)}
     if name not in found:
         raise BadInput(
@@ -66,5 +85,8 @@ def _installed(name: str) -> PublisherFactory:
             where="PATRA_PUBLISHER",
             remedy=f"installed are: {', '.join(sorted(found)) or 'none'} (entry points of group {PUBLISHER_GROUP})",
         )
-    factory: PublisherFactory = found[name].load()
+    try:
+        factory: PublisherFactory = found[name].load()
+    except Exception as error:
+        raise _unusable(name, f"{type(error).__name__}: {error}") from error
     return factory

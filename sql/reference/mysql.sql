@@ -161,13 +161,13 @@ CREATE TABLE ing_outbox_message (
     CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
 );
 
+CREATE INDEX idx_outbox_dead ON ing_outbox_message (status_code, id);
+
 CREATE INDEX idx_outbox_due ON ing_outbox_message (status_code, next_attempt_at, id);
 
 CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id);
 
 CREATE INDEX idx_outbox_sent ON ing_outbox_message (status_code, sent_at, id);
-
-CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
 
 CREATE TABLE ing_partition_control (
     id BIGINT NOT NULL AUTO_INCREMENT,
@@ -177,9 +177,9 @@ CREATE TABLE ing_partition_control (
     control_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
     reason LONGTEXT COLLATE utf8mb4_0900_bin,
     version INTEGER NOT NULL DEFAULT '0',
-    claimed_at DATETIME(6),
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    claimed_at DATETIME(6),
     PRIMARY KEY (id),
     CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
 );

@@ -161,13 +161,13 @@ CREATE TABLE ing_outbox_message (
     CONSTRAINT uk_outbox_dedup UNIQUE (dedup_key)
 );
 
+CREATE INDEX idx_outbox_dead ON ing_outbox_message (status_code, id) WHERE status_code = 'DEAD';
+
 CREATE INDEX idx_outbox_due ON ing_outbox_message (status_code, next_attempt_at, id) WHERE status_code = 'PENDING';
 
 CREATE INDEX idx_outbox_order ON ing_outbox_message (ordering_key, status_code, id) WHERE status_code = 'PENDING';
 
 CREATE INDEX idx_outbox_sent ON ing_outbox_message (status_code, sent_at, id) WHERE status_code = 'SENT';
-
-CREATE INDEX idx_outbox_status ON ing_outbox_message (status_code, id);
 
 CREATE TABLE ing_partition_control (
     id INTEGER NOT NULL,
@@ -177,9 +177,9 @@ CREATE TABLE ing_partition_control (
     control_code VARCHAR(32) NOT NULL,
     reason TEXT,
     version INTEGER DEFAULT '0' NOT NULL,
-    claimed_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    claimed_at BIGINT,
     PRIMARY KEY (id),
     CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
 );

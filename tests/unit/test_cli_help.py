@@ -22,6 +22,10 @@ from flows.cli.main import run
         ("status",),
         ("cursor", "list"),
         ("quarantine", "list"),
+        ("outbox", "relay"),
+        ("outbox", "list"),
+        ("outbox", "retry"),
+        ("outbox", "prune"),
     ],
 )
 def test_every_command_helps_with_an_example(command: tuple[str, ...]) -> None:

@@ -87,7 +87,8 @@ def test_a_url_is_posted_to_with_the_secret_that_is_referred_to() -> None:
 def test_an_installed_publisher_gets_its_secret_the_messages_and_an_end() -> None:
     publish_one("listing")
     module = sys.modules[MODULE]
-    assert (module.SENT, module.CLOSED) == ([message("a").dedup_key], [SECRET])
+    sent, closed = module.SENT, module.CLOSED
+    assert (sent, closed) == ([message("a").dedup_key], [SECRET])
 
 
 @pytest.mark.usefixtures("_installed")

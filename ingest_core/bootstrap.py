@@ -103,7 +103,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
     cursors = SqlCursorStore(database)
     stop, gate, control = Event(), SqlRateGate(database), SqlWorkControl(database)
     ledger = SqlRunLedger(database, publishing=settings.publisher is not None)
-    runner = TaskRunner(queue, ledger, cursors, gate, upstream, database, stop, settings.contact)
+    runner = TaskRunner(queue, ledger, cursors, control, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
     limits = PlanSettings(settings.max_queued, installed_hooks())
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"

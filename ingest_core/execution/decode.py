@@ -12,6 +12,7 @@ import orjson
 
 from ingest_core.execution.predicate import first_that_holds, words_of
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
+from ingest_core.gate.taxonomy import level_of
 from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.redaction import excerpt
@@ -26,10 +27,10 @@ FIRST_ERROR_STATUS = 400
 class PageBroken(Exception):
     """The body is not what this endpoint answers; `level` says how bad that is."""
 
-    def __init__(self, code: str, message: str, level: ErrorLevel = ErrorLevel.L2) -> None:
+    def __init__(self, code: str, message: str, level: ErrorLevel | None = None) -> None:
         super().__init__(message)
         self.code = code
-        self.level = level
+        self.level = level or level_of(code)
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def _read_xml(
         found = read_xml(body, _xml_reading(response, pagination, mapping))
     except XmlBroken as error:
         message = f"the body is not XML to be relied on ({error}): {_start_of(body)}"
-        raise PageBroken("NOT_XML", message, ErrorLevel.L1) from error
+        raise PageBroken("NOT_XML", message) from error
     # Predicates see records too: some providers dress their errors up as one.
     whole = {**found.value, "items": found.items}
     _raise_stated_error(whole, response)
@@ -166,7 +167,7 @@ def _raise_stated_error(document: Any, response: ResponseSpec) -> None:
     stated = first_that_holds(response.errors, document)
     if stated:
         words = excerpt(words_of(stated, document), 200)
-        raise PageBroken("STATED_ERROR", f"the provider answered with an error: {words}", stated.level or ErrorLevel.L2)
+        raise PageBroken("STATED_ERROR", f"the provider answered with an error: {words}", stated.level)
 
 
 def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:
@@ -204,7 +205,7 @@ def _parse(body: bytes) -> Any:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, strict=b"\x00" in body)
     except (ValueError, RecursionError) as error:
-        raise PageBroken("NOT_JSON", f"the body is not JSON: {_start_of(body)}", ErrorLevel.L1) from error
+        raise PageBroken("NOT_JSON", f"the body is not JSON: {_start_of(body)}") from error
 
 
 def _refuse_constant(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -83,7 +82,7 @@ class Details:
     def as_page(self, ids: list[str]) -> FetchedPage:
         """The records as a page of their own, for a refresh by id."""
         page = DecodedPage(self.items, self.raw, None, None, None, self.long_numbers, listed=ids, failed=self.failed)
-        return FetchedPage(page, self.last or NO_ANSWER, timedelta(0), self.evidence)
+        return FetchedPage(page, self.last or NO_ANSWER, details=self.evidence)
 
 
 def fetch_listed(
@@ -116,7 +115,7 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping
                 lambda body: decode_detail(body, fetcher.spec),
                 detail.response,
                 repeatable=True,
-                rate=detail.rate,
+                rate=fetcher.detail_rate or detail.rate,
             )
         except UpstreamError as error:
             error.in_detail = True

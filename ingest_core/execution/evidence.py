@@ -31,12 +31,34 @@ def response_digest(fetched: FetchedPage) -> dict[str, Any]:
         "bodyHash": hash_text(response.body.decode("utf-8", "replace")),
         "sample": excerpt(response.clean_body()[: SAMPLE_CHARS * 3].decode("utf-8", "replace"), SAMPLE_CHARS),
         "total": fetched.page.total,
-        "rate": {"waitMs": round(fetched.waited.total_seconds() * 1000)},
+        **_rate(fetched),
         **({"details": fetched.details} if fetched.details else {}),
     }
+
+
+def _rate(fetched: FetchedPage) -> dict[str, Any]:
+    """What the request waited for, and what the provider said is left."""
+    turn, quota = fetched.turn, fetched.said.quota_json() if fetched.said else {}
+    if turn is None:
+        return {}
+    rate = {
+        "limitKey": turn.key,
+        "permitCost": turn.rate.cost,
+        "waitMs": round(turn.permit.wait.total_seconds() * 1000),
+        "decision": turn.permit.decision.value,
+        "r": turn.rate.requests_per_second,
+        "burst": turn.rate.burst,
+    }
+    return {"rate": rate, **({"quota": quota} if quota else {})}
 
 
 def http_stats(fetched: FetchedPage) -> dict[str, Any]:
     """How long the answer took, and whether the page was asked for once more to be sure of its end."""
     probed = {"tailProbed": True} if fetched.tail_probed else {}
-    return {"latencyMs": round(fetched.response.elapsed_seconds * 1000), **probed}
+    return {
+        "latencyMs": round(fetched.response.elapsed_seconds * 1000),
+        "retryCount": fetched.retries,
+        "429Count": fetched.too_many,
+        "http": {"status": fetched.response.status, "bytes": len(fetched.response.body)},
+        **probed,
+    }

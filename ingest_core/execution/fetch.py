@@ -11,7 +11,8 @@ import stamina
 from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, decode_page, says_empty, stated_level
 from ingest_core.execution.paging import tail_is_doubtful
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
-from ingest_core.gate.ports import RateGate
+from ingest_core.gate.feedback import Feedback, read_feedback
+from ingest_core.gate.ports import GateDecision, Permit, RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
 from ingest_core.model.codes import ErrorLevel, PaginationType
 from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
@@ -23,9 +24,6 @@ MAX_GATE_WAIT = timedelta(seconds=90)
 
 LINKED = (PaginationType.TOKEN, PaginationType.URL)
 """Paging by what the last answer said."""
-
-UNTOLD_COOL_DOWN = timedelta(seconds=1)
-"""How long nobody asks after a 429 that does not say."""
 
 
 @dataclass
@@ -40,6 +38,13 @@ class FetchTally:
     answers: int = 0
     latency_total_ms: int = 0
     latency_max_ms: int = 0
+    permits: int = 0
+    retry_afters: int = 0
+
+    def heard(self, said: Feedback) -> None:
+        """Count what the provider said of our haste."""
+        self.too_many += said.status == TOO_MANY_REQUESTS
+        self.retry_afters += said.retry_after is not None
 
     def answered(self, seconds: float) -> None:
         """Count an answer and how long it took."""
@@ -50,13 +55,25 @@ class FetchTally:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """What a request waited for, and at which rate."""
+
+    key: str
+    rate: RateSpec
+    permit: Permit
+
+
+@dataclass(frozen=True)
 class FetchedPage:
     """A decoded page and the answer it came in."""
 
     page: DecodedPage
     response: Response
-    waited: timedelta
+    turn: Turn | None = None
+    said: Feedback | None = None
     details: list[dict[str, object]] = field(default_factory=list)
+    retries: int = 0
+    too_many: int = 0
     tail_probed: bool = False
     answered: float = field(default_factory=time.monotonic)
 
@@ -70,6 +87,7 @@ class Fetcher:
     gate: RateGate
     upstream: Upstream
     tally: FetchTally = field(default_factory=FetchTally)
+    detail_rate: RateSpec | None = None
     sleep: Callable[[float], None] = time.sleep
 
     @property
@@ -84,9 +102,9 @@ class Fetcher:
             page = decode_page(body, self.spec)
             if offset is not None and not page.items and page.total is not None and offset < page.total:
                 message = f"an empty page at {offset} of {page.total} records"
-                raise PageBroken("EMPTY_BEFORE_TOTAL", message, ErrorLevel.L1)
+                raise PageBroken("EMPTY_BEFORE_TOTAL", message)
             if page.has_more and page.next_token is None and self.spec.paging.type in LINKED:
-                raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where", ErrorLevel.L1)
+                raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where")
             return page
 
         return self.ask(request, decode, self.spec.response, repeatable=repeatable)
@@ -100,6 +118,12 @@ class Fetcher:
         again = self.fetch(request, repeatable=repeatable, offset=offset)
         # The records are those that came first, so that they are counted once.
         return replace(found, page=replace(found.page, next_token=again.page.next_token), tail_probed=True)
+
+    def measured(self, work: Callable[[], FetchedPage]) -> FetchedPage:
+        """A page with what it took: how often it was asked for again, and how often that was too often."""
+        retries, too_many = self.tally.retries, self.tally.too_many
+        found = work()
+        return replace(found, retries=self.tally.retries - retries, too_many=self.tally.too_many - too_many)
 
     def ask(
         self,
@@ -138,41 +162,44 @@ class Fetcher:
     def _once(
         self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec, rate: RateSpec
     ) -> FetchedPage:
-        waited = self._wait_for_turn(rate.for_caller(known=self.upstream.knows(request.auth)))
+        rate = rate.for_caller(known=self.upstream.knows(request.auth))
+        turn = Turn(self.rate_key, rate, self._wait_for_turn(rate))
         self.tally.requests += 1
+        self.tally.permits += rate.cost
         try:
             response = self.upstream.send(request)
         except NotSent as error:
-            raise UpstreamError(
-                ErrorLevel.L1, "UNREACHABLE", f"upstream unreachable: {error}", moved=False, unreachable=True
-            ) from error
+            message = f"upstream unreachable: {error}"
+            raise UpstreamError("UNREACHABLE", message, moved=False, unreachable=True) from error
         except AnswerLost as error:
-            raise UpstreamError(ErrorLevel.L1, "ANSWER_LOST", f"answer lost: {error}", moved=True) from error
+            raise UpstreamError("ANSWER_LOST", f"answer lost: {error}", moved=True) from error
         except CredentialMissing as error:
-            raise UpstreamError(ErrorLevel.L4, "CREDENTIAL_MISSING", str(error), moved=False) from error
+            raise UpstreamError("CREDENTIAL_MISSING", str(error), moved=False) from error
         self.tally.answered(response.elapsed_seconds)
+        said = read_feedback(response.status, response.headers, rate, datetime.now(UTC))
+        self.gate.feedback(self.rate_key, said)
+        self.tally.heard(said)
         if says_empty(response.body, answers, response.status):
-            return FetchedPage(NO_RECORDS, response, waited)
+            return FetchedPage(NO_RECORDS, response, turn, said)
         self._raise_for(response, answers)
         try:
             page = decode(response.body)
         except PageBroken as error:
             message = _untold(error, decode, response)
-            raise UpstreamError(error.level, error.code, message, moved=True, status=response.status) from error
+            raise UpstreamError(error.code, message, moved=True, level=error.level, status=response.status) from error
         if self.spec.pagination and self.spec.pagination.type == PaginationType.URL:
             page = replace(page, next_token=response.clean_place(page.next_token))
-        return FetchedPage(page, response, waited)
+        return FetchedPage(page, response, turn, said)
 
-    def _wait_for_turn(self, rate: RateSpec) -> timedelta:
-        wait = self.gate.acquire(self.rate_key, rate)
-        if wait > MAX_GATE_WAIT:
-            raise UpstreamError(
-                ErrorLevel.L1, "RATE_WAIT", f"the provider asked to wait {wait}", moved=False, retry_after=wait
-            )
-        self.tally.waited += wait
-        if wait > timedelta(0):
-            self.sleep(wait.total_seconds())
-        return wait
+    def _wait_for_turn(self, rate: RateSpec) -> Permit:
+        permit = self.gate.acquire(self.rate_key, rate, MAX_GATE_WAIT)
+        if permit.decision == GateDecision.REJECT:
+            message = f"the next turn comes in {permit.wait}"
+            raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
+        self.tally.waited += permit.wait
+        if permit.wait:
+            self.sleep(permit.wait.total_seconds())
+        return permit
 
     def _raise_for(self, response: Response, answers: ResponseSpec) -> None:
         now = datetime.now(UTC)
@@ -182,11 +209,6 @@ class Fetcher:
         if error is None:
             return
         error.level = stated_level(response.body, answers) or error.level
-        if error.status == TOO_MANY_REQUESTS:
-            self.tally.too_many += 1
-            self.gate.cool_down(self.rate_key, error.retry_after or UNTOLD_COOL_DOWN)
-        elif error.retry_after:
-            self.gate.cool_down(self.rate_key, error.retry_after)
         raise error
 
 

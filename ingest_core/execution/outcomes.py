@@ -1,22 +1,29 @@
 """How an attempt ends, and what becomes of its task."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from ingest_core.execution.early_end import Progress, can_halve
 from ingest_core.execution.fetch import FetchTally
+from ingest_core.execution.paging import Step
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.execution.walk import SliceRestart, Walk
-from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.gate.taxonomy import UpstreamError, level_of
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
-from ingest_core.model.errors import PatraError
+from ingest_core.model.errors import PatraError, SchemaDrift
 from ingest_core.model.record import Arrivals, Counts
-from ingest_core.model.work import Checkpoint
+from ingest_core.model.slice_codes import ResliceReason
 
 MAX_RESTARTS = 5
+RESTARTS_OF_A_SCROLL = 2
+"""So often is a slice whose place is the provider's read anew as it is; then it is cut smaller."""
+
 MAX_ATTEMPTS = 8
 FIRST_RETRY = timedelta(seconds=15)
 LONGEST_RETRY = timedelta(minutes=15)
+BUDGET_PAUSE = timedelta(seconds=30)
+"""So long others come first when a task has spent its budget."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +37,7 @@ class RunSummary:
     requests: int = 0
     error: str | None = None
     unreachable: bool = False
+    fused: bool = False
 
     @property
     def lost(self) -> bool:
@@ -52,11 +60,30 @@ def succeeded(walk: Walk) -> Ending:
     return outcome, _summary(walk, TaskStatus.SUCCEEDED)
 
 
-def ended_partial(walk: Walk) -> Ending:
-    """Our own limit came before the provider's end: nothing is covered, and the slice is to be cut smaller."""
-    message = f"{walk.limited}: the next plan cuts the slice smaller, and the watermark waits"
-    error = {"level": ErrorLevel.L2.value, "code": "LIMIT_REACHED", "message": message}
-    outcome = RunOutcome(TaskStatus.PARTIAL, _stats(walk), error=error, reslice=walk.reslice, arrivals=_arrivals(walk))
+def ended_early(walk: Walk, step: Step) -> Ending:
+    """Our own limit came before the provider's end: the slice goes on later, or what is left of it is cut smaller."""
+    if step.requeues:
+        message = f"{step.limit}: the task goes on later"
+        error = {"level": ErrorLevel.L1.value, "code": "BUDGET_SPENT", "message": message}
+        outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, retry_in=BUDGET_PAUSE)
+        return outcome, _summary(walk, TaskStatus.QUEUED, error)
+    return _to_be_cut(walk, step.reslice, f"{step.limit}", "LIMIT_REACHED")
+
+
+def _to_be_cut(walk: Walk, reason: ResliceReason | None, why: str, code: str) -> Ending:
+    """PARTIAL: what was read in order of time is covered, the rest is asked to be cut smaller."""
+    message = f"{why}: the next plan cuts the slice smaller, and the watermark waits"
+    error = {"level": ErrorLevel.L2.value, "code": code, "message": message}
+    outcome = RunOutcome(
+        TaskStatus.PARTIAL,
+        _stats(walk),
+        as_of=walk.checkpoint.as_of,
+        error=error,
+        observed_max=walk.observed_max,
+        reslice=reason,
+        covered=walk.progress.covered(walk.task),
+        arrivals=_arrivals(walk),
+    )
     return outcome, _summary(walk, TaskStatus.PARTIAL, error)
 
 
@@ -70,7 +97,10 @@ def restarted(walk: Walk, restart: SliceRestart) -> Ending:
     """The slice begins again at once, but not for ever."""
     error = {"level": ErrorLevel.L1.value, "code": restart.code, "message": str(restart)}
     shortfall = restart.shortfall or walk.checkpoint.shortfall
-    checkpoint = Checkpoint(restarts=walk.checkpoint.restarts + 1, shortfall=shortfall)
+    checkpoint = replace(walk.checkpoint.anew(), restarts=walk.checkpoint.restarts + 1, shortfall=shortfall)
+    at_provider = walk.task.spec.paging.position == PagePosition.SERVER and restart.shortfall is None
+    if at_provider and checkpoint.restarts > RESTARTS_OF_A_SCROLL and can_halve(walk.task):
+        return _to_be_cut(replace(walk, progress=Progress()), ResliceReason.RESTARTED, str(restart), restart.code)
     if checkpoint.restarts > MAX_RESTARTS:
         error["message"] = f"restarted {MAX_RESTARTS} times in vain: {restart}"
         return failed(walk, error)
@@ -81,19 +111,20 @@ def restarted(walk: Walk, restart: SliceRestart) -> Ending:
 def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
     """A passing fault gives the task back for later; anything else ends it."""
     progressed = walk.batches > 0 and walk.task.spec.paging.position == PagePosition.CLIENT
-    in_vain = walk.run.attempt_no >= MAX_ATTEMPTS and not (error.unreachable or progressed)
+    attempts = walk.run.attempt_no - walk.checkpoint.since_attempt
+    in_vain = attempts >= MAX_ATTEMPTS and not (error.unreachable or progressed)
     if error.level != ErrorLevel.L1 or in_vain:
         return failed(walk, error.json())
-    wait = min(FIRST_RETRY * 2 ** min(walk.run.attempt_no - 1, MAX_ATTEMPTS), LONGEST_RETRY)
+    wait = min(FIRST_RETRY * 2 ** min(attempts - 1, MAX_ATTEMPTS), LONGEST_RETRY)
     wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
     outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error.json(), retry_in=wait)
     return outcome, _summary(walk, TaskStatus.QUEUED, error.json(), unreachable=error.unreachable)
 
 
 def error_json(error: Exception) -> dict[str, Any]:
-    """An unforeseen error as the ledger keeps it."""
-    code = error.code if isinstance(error, PatraError) else type(error).__name__
-    return {"level": ErrorLevel.L4.value, "code": code, "message": str(error) or type(error).__name__}
+    """An error that is no answer's, as the ledger keeps it."""
+    code = error.code if isinstance(error, PatraError | SchemaDrift) else type(error).__name__
+    return {"level": level_of(code).value, "code": code, "message": str(error) or type(error).__name__}
 
 
 def failed(walk: Walk, error: dict[str, Any]) -> Ending:
@@ -140,4 +171,7 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "maxLatencyMs": tally.latency_max_ms,
         "waitTotalMs": round(tally.waited.total_seconds() * 1000),
         "pagesVisited": walk.batches,
+        "hasNextLast": walk.step is not None and not walk.step.completes,
+        "permitsTotal": tally.permits,
+        "retryAfterHits": tally.retry_afters,
     }

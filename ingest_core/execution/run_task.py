@@ -10,13 +10,15 @@ from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.details import fetch_listed, fetch_whole
+from ingest_core.execution.early_end import decide_early_end
 from ingest_core.execution.evidence import http_stats, request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lateness import seconds_behind
+from ingest_core.execution.lease_keeper import LeaseKeeper
 from ingest_core.execution.outcomes import (
     Ending,
     RunSummary,
-    ended_partial,
+    ended_early,
     error_json,
     failed,
     given_back,
@@ -25,16 +27,26 @@ from ingest_core.execution.outcomes import (
     upstream_failed,
 )
 from ingest_core.execution.paging import Step, before_hash, first_token, next_step, offset_of, resume_point
-from ingest_core.execution.ports import Batch, Request, Run, RunLedger, TaskQueue, Upstream
+from ingest_core.execution.ports import (
+    Batch,
+    Request,
+    Run,
+    RunLedger,
+    RunOutcome,
+    TaskQueue,
+    Upstream,
+    WorkControl,
+)
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import ID_HASH_BYTES, Router, too_many_unusable
-from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, place_of, raise_restart
+from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, place_of, raise_restart, spent
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
-from ingest_core.model.codes import PagePosition, TaskStatus
-from ingest_core.model.errors import LeaseLost, Unreachable
+from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
+from ingest_core.model.errors import LeaseLost, SchemaDrift, Unreachable
 from ingest_core.model.record import PageOutcome
+from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 
 log = logging.getLogger(__name__)
@@ -44,10 +56,6 @@ STOP_POLL_SECONDS = 0.2
 
 class _Stopped(Exception):
     """Somebody wants this worker to end."""
-
-
-class SchemaDrift(Exception):
-    """Too many records of a page are unusable: the provider's answers have changed."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,7 @@ class TaskRunner:
         queue: TaskQueue,
         ledger: RunLedger,
         cursors: CursorStore,
+        control: WorkControl,
         gate: RateGate,
         upstream: Upstream,
         clock: Clock,
@@ -77,6 +86,7 @@ class TaskRunner:
         self._queue = queue
         self._ledger = ledger
         self._cursors = cursors
+        self._control = control
         self._gate = gate
         self._upstream = upstream
         self._clock = clock
@@ -94,24 +104,44 @@ class TaskRunner:
     def run(self, task: Task, flow: FlowRun | None = None) -> RunSummary:
         """Work the task to its end, and let the watermark follow."""
         try:
-            run = self._ledger.begin_run(task, flow or FlowRun())
-            walk = self._prepare(run)
-            outcome, summary = self._attempt(walk)
-            self._ledger.finish(run, outcome)
+            with LeaseKeeper(self._queue, task.lease) as keeper:
+                run = self._ledger.begin_run(task, flow or FlowRun())
+                outcome, summary = self._attempt(self._prepare(run, keeper))
+                self._ledger.finish(run, outcome)
         except LeaseLost as lost:
             return RunSummary(task.lease.task_id, None, error=str(lost))
-        if outcome.task_status == TaskStatus.SUCCEEDED:
+        if outcome.task_status == TaskStatus.SUCCEEDED or outcome.covered:
             self._cursors.advance(task.namespace)
-        return summary
+        return replace(summary, fused=self._fuse(task, outcome))
 
-    def _prepare(self, run: Run) -> Walk:
+    def _fuse(self, task: Task, outcome: RunOutcome) -> bool:
+        """Stop the partition where an error says that nothing of it can go on."""
+        error = outcome.error or {}
+        if outcome.task_status != TaskStatus.FAILED or error.get("level") != ErrorLevel.L4.value:
+            return False
+        reason = f"task {task.lease.task_id}: {error['message']}"
+        fused = self._control.fuse(task.partition, task.control_version, reason)
+        if fused:
+            log.error("%s is fused: %s", task.partition, reason)
+        return fused
+
+    def _prepare(self, run: Run, keeper: LeaseKeeper) -> Walk:
         task = run.task
         rate = self._gate.live_rate(task.partition, task.spec.rate)
         checkpoint = resume_point(task.spec.paging, task.checkpoint, self._clock.now())
         hashes = self._ledger.seen_ids(task) if checkpoint.started else b""
         seen = {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
-        fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, sleep=self._nap)
-        return Walk(run, fetcher, Router(task.spec), checkpoint, seen)
+        detail_rate = self._detail_rate(task)
+        fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, detail_rate=detail_rate, sleep=self._nap)
+        return Walk(run, fetcher, Router(task.spec), checkpoint, seen, keeper)
+
+    def _detail_rate(self, task: Task) -> RateSpec | None:
+        """What details cost today."""
+        detail = task.spec.detail
+        if detail is None:
+            return None
+        partition = replace(task.partition, endpoint_name=detail.endpoint_name)
+        return self._gate.live_rate(partition, detail.rate or task.spec.rate)
 
     def _nap(self, seconds: float) -> None:
         """Wait for a turn, but not longer than somebody wants this worker to live."""
@@ -122,7 +152,7 @@ class TaskRunner:
         """Walk the pages; every way out is an outcome."""
         try:
             self._walk_pages(walk)
-            return ended_partial(walk) if walk.limited else succeeded(walk)
+            return ended_early(walk, walk.step) if walk.step and walk.step.limit else succeeded(walk)
         except SliceRestart as restart:
             return restarted(walk, restart)
         except _Stopped:
@@ -149,7 +179,7 @@ class TaskRunner:
                 if not step.ends:
                     asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token, checkpoint.rewinds)
                 self._commit(walk, batch, page, checkpoint)
-                walk.limited, walk.reslice = step.limit, step.reslice
+                walk.step = step
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -166,7 +196,7 @@ class TaskRunner:
         request = render_request(spec, walk.task.window, token, caller, walk.task.range)
         opens = token == first_token(spec.paging)
         repeatable = opens or spec.paging.position == PagePosition.CLIENT
-        answer = pool.submit(
+        work = partial(
             fetch_whole,
             walk.fetcher,
             walk.router,
@@ -176,26 +206,24 @@ class TaskRunner:
             offset=offset_of(spec.paging, token),
             bad_ids=partial(self._ledger.bad_ids, walk.task),
         )
-        return Asked(batch, request, token, answer)
+        return Asked(batch, request, token, pool.submit(walk.fetcher.measured, work))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
         """Ask for the next ids of a list."""
         task = walk.task
         request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
         bad_ids = partial(self._ledger.bad_ids, task)
-        answer = pool.submit(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids)
-        return Asked(batch, request, str(offset), answer)
+        work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids)
+        return Asked(batch, request, str(offset), pool.submit(walk.fetcher.measured, work))
 
     def _answer(self, walk: Walk, asked: Asked) -> FetchedPage:
-        """Wait for the page, keeping the lease meanwhile."""
-        renewed = time.monotonic()
+        """Wait for the page, as long as it is ours."""
         while not self._stop.is_set():
+            walk.keeper.check()
             try:
                 return asked.answer.result(timeout=STOP_POLL_SECONDS)
             except FutureTimeout:
-                if time.monotonic() - renewed > walk.task.lease.ttl_seconds / 3:
-                    self._queue.renew(walk.task.lease)
-                    renewed = time.monotonic()
+                continue
             except UpstreamError as error:
                 self._ledger.fail_batch(walk.run, asked.batch, error.json())
                 raise_restart(walk, asked.batch, error)
@@ -218,7 +246,9 @@ class TaskRunner:
             raise SchemaDrift(message)
         walk.seen.update(hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES))
         walk.repetition = walk.repetition.after(hashes, walk.checkpoint.rewinds)
+        walk.progress = walk.progress.after(records, task.window)
         step = next_step(task.spec.paging, fetched.page, place_of(walk, batch, asked.token))
+        step = decide_early_end(task, step, walk.progress, spent(walk, fetched), len(fetched.response.body))
         notes = complete_or_restart(walk, fetched) if step.completes else []
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)

@@ -1,17 +1,19 @@
 """One attempt at a slice, page after page: where it stands, and when it must begin again."""
 
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ingest_core.execution.early_end import Progress, Spent
 from ingest_core.execution.fetch import FetchedPage, Fetcher
-from ingest_core.execution.paging import COUNTED, Place, Repetition
+from ingest_core.execution.lease_keeper import LeaseKeeper
+from ingest_core.execution.paging import COUNTED, Place, Repetition, Step
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason
 from ingest_core.model.record import Counts, Rejected
-from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint, Task
 
 _TOKEN_REFUSED = {400, 404, 410}
@@ -36,18 +38,26 @@ class Walk:
     router: Router
     checkpoint: Checkpoint
     seen: set[bytes]
+    keeper: LeaseKeeper
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
     observed_max: datetime | None = None
-    limited: str | None = None
-    reslice: ResliceReason | None = None
+    step: Step | None = None
+    progress: Progress = field(default_factory=Progress)
     provider_late_seconds: int = 0
     repetition: Repetition = field(default_factory=Repetition)
+    began: float = field(default_factory=time.monotonic)
 
     @property
     def task(self) -> Task:
         """What is being worked."""
         return self.run.task
+
+
+def spent(walk: Walk, fetched: FetchedPage) -> Spent:
+    """What the attempt has cost, with the page that has just come."""
+    records = walk.counts.received + fetched.page.count
+    return Spent(walk.fetcher.tally.requests, records, time.monotonic() - walk.began)
 
 
 def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:

@@ -17,6 +17,7 @@ class GateState:
 def take_turn(state: GateState, rate: RateSpec, now: datetime) -> tuple[GateState, timedelta]:
     """Reserve the next turn: the state after it, and how long to wait for it."""
     interval = timedelta(seconds=1 / rate.requests_per_second)
-    earliest = max(now, state.cooldown_until, state.tat - interval * (rate.burst - 1))
-    after = max(state.tat, earliest) + interval
+    ahead = max(rate.burst - rate.cost, 0)
+    earliest = max(now, state.cooldown_until, state.tat - interval * ahead)
+    after = max(state.tat, earliest) + interval * rate.cost
     return GateState(after, state.cooldown_until), earliest - now

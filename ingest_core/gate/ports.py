@@ -1,20 +1,44 @@
 """What the gate promises."""
 
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Protocol
 
+from ingest_core.gate.feedback import Feedback
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
+
+
+class GateDecision(StrEnum):
+    """What the gate answers."""
+
+    ALLOW = "ALLOW"
+    WAIT = "WAIT"
+    REJECT = "REJECT"
+
+
+@dataclass(frozen=True)
+class Permit:
+    """A turn, and how long to wait before using it; a refused one was not taken."""
+
+    decision: GateDecision
+    wait: timedelta = timedelta(0)
+
+    @classmethod
+    def after(cls, wait: timedelta) -> "Permit":
+        """A turn that comes after a wait, or at once."""
+        return cls(GateDecision.WAIT if wait else GateDecision.ALLOW, wait)
 
 
 class RateGate(Protocol):
     """All workers together stay within a provider's rate."""
 
-    def acquire(self, key: str, rate: RateSpec) -> timedelta:
-        """Take a turn; how long to wait before using it."""
+    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
+        """Take a turn; refused, and nothing taken, if it would come after the deadline."""
 
-    def cool_down(self, key: str, span: timedelta) -> None:
-        """Nobody asks for that long."""
+    def feedback(self, key: str, said: Feedback) -> None:
+        """What the provider said of our haste: nobody asks before it wants to be asked again."""
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate that holds today, whatever it was when the plan was made."""

@@ -14,18 +14,50 @@ _FATAL = {401, 403}
 _OK = range(200, 300)
 
 
+LEVELS = {
+    "UNREACHABLE": ErrorLevel.L1,
+    "ANSWER_LOST": ErrorLevel.L1,
+    "RATE_WAIT": ErrorLevel.L1,
+    "NOT_JSON": ErrorLevel.L1,
+    "NOT_XML": ErrorLevel.L1,
+    "EMPTY_BEFORE_TOTAL": ErrorLevel.L1,
+    "NEXT_PAGE_MISSING": ErrorLevel.L1,
+    "ITEMS_MISSING": ErrorLevel.L2,
+    "STATED_ERROR": ErrorLevel.L2,
+    "NEXT_URL_INVALID": ErrorLevel.L2,
+    "PagingLoop": ErrorLevel.L2,
+    "SCHEMA_DRIFT": ErrorLevel.L4,
+    "CREDENTIAL_MISSING": ErrorLevel.L4,
+    "NEXT_URL_ELSEWHERE": ErrorLevel.L4,
+    "REDIRECTED_ELSEWHERE": ErrorLevel.L4,
+    "PLAIN_HTTP": ErrorLevel.L4,
+}
+"""How bad a failure is that no status tells of: L1 passes, L2 is this request's, L4 is the source's.
+
+A record that cannot be used is L3: it goes to quarantine, and its page goes on.
+"""
+
+
+def level_of(code: str) -> ErrorLevel:
+    """How bad a failure of that code is; what nobody foresaw is its task's own."""
+    return LEVELS.get(code, ErrorLevel.L2)
+
+
 @dataclass
 class UpstreamError(Exception):
     """A request that did not bring a page; `moved` when the provider may have gone on without us."""
 
-    level: ErrorLevel
     code: str
     message: str
     moved: bool
+    level: ErrorLevel = None  # type: ignore[assignment]
     status: int | None = None
     retry_after: timedelta | None = None
     unreachable: bool = False
     in_detail: bool = False
+
+    def __post_init__(self) -> None:
+        self.level = self.level or level_of(self.code)
 
     def __str__(self) -> str:
         return self.message
@@ -45,12 +77,12 @@ def error_of_status(
     message = f"the provider answered {status}: {excerpt(_words(body), EXCERPT_CHARS)}"
     retry_after = parse_retry_after(headers.get("retry-after"), now)
     if status in _FATAL:
-        return UpstreamError(ErrorLevel.L4, code, message, moved=False, status=status)
+        return UpstreamError(code, message, moved=False, level=ErrorLevel.L4, status=status)
     if status in retry_statuses:
         # A refusal for haste is not an answer; any other failure may hide one.
         moved = status != TOO_MANY_REQUESTS
-        return UpstreamError(ErrorLevel.L1, code, message, moved=moved, status=status, retry_after=retry_after)
-    return UpstreamError(ErrorLevel.L2, code, message, moved=False, status=status)
+        return UpstreamError(code, message, moved=moved, level=ErrorLevel.L1, status=status, retry_after=retry_after)
+    return UpstreamError(code, message, moved=False, level=ErrorLevel.L2, status=status)
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:

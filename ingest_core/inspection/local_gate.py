@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.model.instant import EPOCH
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
@@ -16,16 +18,19 @@ class LocalGate:
         self._clock = clock
         self._states: dict[str, GateState] = {}
 
-    def acquire(self, key: str, rate: RateSpec) -> timedelta:
-        """Take a turn; how long to wait before using it."""
+    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
+        """Take a turn; refused, and nothing taken, if it would come after the deadline."""
         state, wait = take_turn(self._states.get(key, GateState(EPOCH, EPOCH)), rate, self._clock())
+        if wait > deadline:
+            return Permit(GateDecision.REJECT, wait)
         self._states[key] = state
-        return wait
+        return Permit.after(wait)
 
-    def cool_down(self, key: str, span: timedelta) -> None:
-        """Nobody asks for that long."""
-        state = self._states.get(key, GateState(EPOCH, EPOCH))
-        self._states[key] = GateState(state.tat, max(state.cooldown_until, self._clock() + span))
+    def feedback(self, key: str, said: Feedback) -> None:
+        """What the provider said of our haste: nobody asks before it wants to be asked again."""
+        if said.cool_down:
+            state = self._states.get(key, GateState(EPOCH, EPOCH))
+            self._states[key] = GateState(state.tat, max(state.cooldown_until, self._clock() + said.cool_down))
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate of the file at hand."""

@@ -53,5 +53,11 @@ class LeaseLost(Exception):
     """Another worker owns the task now: whatever this one holds must be discarded."""
 
 
+class SchemaDrift(Exception):
+    """Too many records of a page are unusable: the provider's answers have changed."""
+
+    code = "SCHEMA_DRIFT"
+
+
 class PagingLoop(Exception):
     """A run was about to ask for a page it had already asked for."""

@@ -5,6 +5,8 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
 from ingest_core.registry.limits import rate_part
@@ -23,23 +25,29 @@ class SqlRateGate:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def acquire(self, key: str, rate: RateSpec) -> timedelta:
-        """Take a turn; how long to wait before using it."""
+    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
+        """Take a turn; refused, and nothing taken, if it would come after the deadline."""
 
-        def work(connection: sa.Connection) -> timedelta:
+        def work(connection: sa.Connection) -> Permit:
             state = self._locked_state(connection, key)
             after, wait = take_turn(state, rate, self._database.now(connection))
+            if wait > deadline:
+                return Permit(GateDecision.REJECT, wait)
             connection.execute(
                 sa.update(ing_rate_gate)
                 .where(ing_rate_gate.c.rate_key == key)
                 .values(tat=after.tat, updated_at=self._database.now_sql())
             )
-            return wait
+            return Permit.after(wait)
 
         return self._database.transact(work)
 
-    def cool_down(self, key: str, span: timedelta) -> None:
-        """Nobody asks for that long."""
+    def feedback(self, key: str, said: Feedback) -> None:
+        """What the provider said of our haste: nobody asks before it wants to be asked again."""
+        if said.cool_down:
+            self._cool_down(key, said.cool_down)
+
+    def _cool_down(self, key: str, span: timedelta) -> None:
 
         def work(connection: sa.Connection) -> None:
             state = self._locked_state(connection, key)

@@ -13,7 +13,7 @@ import httpx
 
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError
-from ingest_core.model.codes import BodyFormat, ErrorLevel, HttpMethod
+from ingest_core.model.codes import BodyFormat, HttpMethod
 from ingest_core.model.errors import BadInput
 from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.transport.auth import MASK, Authorizer, Grant, basic, forms_of, masked
@@ -122,7 +122,7 @@ class HttpUpstream:
                 return answer, body
             if origin(following.url) != origin(sent.url):
                 message = f"{origin(sent.url)} redirects elsewhere, to {origin(following.url)}"
-                raise UpstreamError(ErrorLevel.L4, "REDIRECTED_ELSEWHERE", message, moved=False)
+                raise UpstreamError("REDIRECTED_ELSEWHERE", message, moved=False)
             sent = following
         return self._once(request.http, sent, secrets)
 

@@ -7,7 +7,6 @@ import httpx
 
 from ingest_core.execution.ports import Request
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.errors import BadInput
 
 
@@ -48,9 +47,8 @@ def _next_page(request: Request, said: str, here: httpx.URL) -> httpx.URL:
     try:
         following = httpx.URL(request.http.base_url.rstrip("/") + request.path).join(said)
     except (httpx.InvalidURL, ValueError) as error:
-        raise UpstreamError(
-            ErrorLevel.L2, "NEXT_URL_INVALID", f"the address of the next page is no URL: {error}", moved=False
-        ) from error
+        message = f"the address of the next page is no URL: {error}"
+        raise UpstreamError("NEXT_URL_INVALID", message, moved=False) from error
     if origin(following) == origin(own):
         following = _at_mirror(following, own, here)
     if origin(following) == origin(here):
@@ -58,7 +56,7 @@ def _next_page(request: Request, said: str, here: httpx.URL) -> httpx.URL:
     if _allowed(request, following, here):
         return shown(following)
     message = f"the next page is said to be at {origin(following)}, not at {origin(here)}"
-    raise UpstreamError(ErrorLevel.L4, "NEXT_URL_ELSEWHERE", message, moved=False)
+    raise UpstreamError("NEXT_URL_ELSEWHERE", message, moved=False)
 
 
 def _allowed(request: Request, url: httpx.URL, here: httpx.URL) -> bool:

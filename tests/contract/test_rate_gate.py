@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import GateDecision
 from ingest_core.model.codes import Operation
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
@@ -16,23 +18,28 @@ TOLERANCE = timedelta(seconds=4)
 """What a test may take while the turns are handed out."""
 
 
+def turn(worker: Stores, rate: RateSpec, key: str = "books") -> timedelta:
+    """Take a turn, however far off it is; how far that is."""
+    return worker.gate.acquire(key, rate, timedelta(days=1)).wait
+
+
 def spaced(waits: list[timedelta], first: int = 0) -> bool:
     """Whether the turns follow each other at the interval."""
     return all(abs(wait - INTERVAL * (first + number)) < TOLERANCE for number, wait in enumerate(sorted(waits)))
 
 
 def test_the_first_turn_is_at_once(stores: Stores) -> None:
-    assert stores.gate.acquire("books", SLOW) == timedelta(0)
+    assert turn(stores, SLOW, "books") == timedelta(0)
 
 
 def test_turns_of_two_workers_are_spaced(stores: Stores, others: Stores) -> None:
-    waits = [worker.gate.acquire("books", SLOW) for worker in (stores, others, stores, others)]
+    waits = [turn(worker, SLOW, "books") for worker in (stores, others, stores, others)]
     assert waits == sorted(waits)
     assert spaced(waits)
 
 
 def test_turns_taken_at_once_are_spaced(stores: Stores, others: Stores) -> None:
-    waits = together(*([lambda: stores.gate.acquire("books", SLOW), lambda: others.gate.acquire("books", SLOW)] * 3))
+    waits = together(*([lambda: turn(stores, SLOW, "books"), lambda: turn(others, SLOW, "books")] * 3))
     assert spaced(waits)
     assert len(rows(stores.database, ing_rate_gate)) == 1
 
@@ -40,41 +47,58 @@ def test_turns_taken_at_once_are_spaced(stores: Stores, others: Stores) -> None:
 @pytest.mark.parametrize("known", [False, True], ids=["first turn", "later turn"])
 def test_a_turn_being_taken_is_seen_by_the_next(stores: Stores, others: Stores, known: bool) -> None:
     if known:
-        stores.gate.acquire("books", SLOW)
-    waits = while_uncommitted(
-        stores.database, lambda: stores.gate.acquire("books", SLOW), lambda: others.gate.acquire("books", SLOW)
-    )
+        turn(stores, SLOW, "books")
+    waits = while_uncommitted(stores.database, lambda: turn(stores, SLOW, "books"), lambda: turn(others, SLOW, "books"))
     assert spaced(list(waits), first=1 if known else 0)
 
 
 def test_a_burst_is_shared(stores: Stores, others: Stores) -> None:
     rate = RateSpec(requests_per_second=0.1, burst=3)
-    waits = [worker.gate.acquire("books", rate) for worker in (stores, others, stores, others)]
+    waits = [turn(worker, rate, "books") for worker in (stores, others, stores, others)]
     assert waits[:3] == [timedelta(0)] * 3
     assert abs(waits[3] - INTERVAL) < TOLERANCE
 
 
 def test_gates_of_different_keys_do_not_wait_for_each_other(stores: Stores) -> None:
-    assert stores.gate.acquire("books", SLOW) == timedelta(0)
-    assert stores.gate.acquire("Books", SLOW) == timedelta(0)
+    assert turn(stores, SLOW, "books") == timedelta(0)
+    assert turn(stores, SLOW, "Books") == timedelta(0)
 
 
 def test_a_cool_down_holds_for_everybody(stores: Stores, others: Stores) -> None:
-    stores.gate.acquire("books", RateSpec(requests_per_second=1000, burst=1))
-    stores.gate.cool_down("books", timedelta(seconds=60))
+    turn(stores, RateSpec(requests_per_second=1000, burst=1), "books")
+    stores.gate.feedback("books", Feedback(429, timedelta(seconds=60)))
     for worker in (stores, others):
-        assert timedelta(seconds=50) < worker.gate.acquire("books", RateSpec(requests_per_second=1000, burst=1))
+        assert timedelta(seconds=50) < turn(worker, RateSpec(requests_per_second=1000, burst=1), "books")
 
 
 def test_a_cool_down_before_the_first_turn_holds_too(stores: Stores, others: Stores) -> None:
-    stores.gate.cool_down("books", timedelta(seconds=60))
-    assert timedelta(seconds=50) < others.gate.acquire("books", SLOW)
+    stores.gate.feedback("books", Feedback(429, timedelta(seconds=60)))
+    assert timedelta(seconds=50) < turn(others, SLOW, "books")
 
 
 def test_a_shorter_cool_down_does_not_end_a_longer_one(stores: Stores, others: Stores) -> None:
-    stores.gate.cool_down("books", timedelta(seconds=60))
-    others.gate.cool_down("books", timedelta(seconds=1))
-    assert timedelta(seconds=50) < stores.gate.acquire("books", SLOW)
+    stores.gate.feedback("books", Feedback(429, timedelta(seconds=60)))
+    others.gate.feedback("books", Feedback(429, timedelta(seconds=1)))
+    assert timedelta(seconds=50) < turn(stores, SLOW, "books")
+
+
+def test_a_refused_turn_was_not_taken(stores: Stores, others: Stores) -> None:
+    turn(stores, SLOW)
+    soon = timedelta(seconds=1)
+    refusals = [others.gate.acquire("books", SLOW, soon) for _ in range(5)]
+    assert {refusal.decision for refusal in refusals} == {GateDecision.REJECT}
+    assert timedelta(0) < turn(others, SLOW) <= INTERVAL
+
+
+def test_a_dear_request_takes_several_turns(stores: Stores, others: Stores) -> None:
+    dear = RateSpec(requests_per_second=0.1, burst=3, cost=3)
+    assert turn(stores, dear) == timedelta(0)
+    assert abs(turn(others, dear) - 3 * INTERVAL) < TOLERANCE
+
+
+def test_a_page_that_came_is_no_reason_to_wait(stores: Stores) -> None:
+    stores.gate.feedback("books", Feedback(200, remaining=5))
+    assert turn(stores, SLOW) == timedelta(0)
 
 
 def test_todays_rate_holds_whatever_was_planned(registered: Stores, others: Stores) -> None:

@@ -16,6 +16,7 @@ from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest
 from ingest_core.registry.compile import compile_spec
 from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_item, ing_quarantine, ing_task_run_batch
+from ingest_core.store.work_control import SqlWorkControl
 from tests.support.stores import SOURCE, Stores, at, change, claim, column, plan_harvest, rows, source_rows, trigger
 
 ANSWER = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
@@ -87,7 +88,14 @@ def plan_refresh(stores: Stores, *ids: str, **overrides: str) -> PlanReport:
 def work(stores: Stores, upstream: Library, stop: Event | None = None) -> RunSummary:
     """Claim the task and work it."""
     runner = TaskRunner(
-        stores.queue, stores.ledger, stores.cursors, stores.gate, upstream, stores.database, stop or Event()
+        stores.queue,
+        stores.ledger,
+        stores.cursors,
+        SqlWorkControl(stores.database),
+        stores.gate,
+        upstream,
+        stores.database,
+        stop or Event(),
     )
     return runner.run(claim(stores))
 

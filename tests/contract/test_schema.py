@@ -10,6 +10,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects.mysql import pymysql
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
+from ingest_core.gate.feedback import Feedback
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import ExitCode, Refused
@@ -302,8 +303,8 @@ def live_through_everything(stores: Stores) -> None:
     stores.queue.claim("ann", TTL_SECONDS, SOURCE)
     stores.queue.waiting(SOURCE)
     stores.gate.live_rate(PARTITION, run.task.spec.rate)
-    stores.gate.acquire("key", run.task.spec.rate)
-    stores.gate.cool_down("key", schema_days())
+    stores.gate.acquire("key", run.task.spec.rate, schema_days())
+    stores.gate.feedback("key", Feedback(429, schema_days()))
     stores.ledger.seen_ids(run.task)
     stores.readside.status(SOURCE)
     stores.readside.quarantine(SOURCE)

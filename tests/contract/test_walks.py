@@ -15,6 +15,7 @@ from ingest_core.model.codes import TaskStatus
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.store.tables import ing_cursor, ing_item, ing_quarantine, ing_task, ing_task_run_batch
+from ingest_core.store.work_control import SqlWorkControl
 from tests.support.stores import Stores, at, claim, column, compiled, plan_harvest, rows
 
 SIZE = 3
@@ -65,7 +66,14 @@ def planned(stores: Stores, **blocks: Any) -> None:
 def work(stores: Stores, upstream: Any, stop: Event | None = None) -> RunSummary:
     """Claim the task and work it."""
     runner = TaskRunner(
-        stores.queue, stores.ledger, stores.cursors, stores.gate, upstream, stores.database, stop or Event()
+        stores.queue,
+        stores.ledger,
+        stores.cursors,
+        SqlWorkControl(stores.database),
+        stores.gate,
+        upstream,
+        stores.database,
+        stop or Event(),
     )
     return runner.run(claim(stores))
 

@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 from ingest_core.execution.ports import Request, Response
+from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.model.spec import AuthSpec, RateSpec
 from ingest_core.model.work import Partition
 
@@ -37,15 +39,19 @@ class ScriptedGate:
         self.waits = list(waits)
         self.turns: list[tuple[str, RateSpec]] = []
         self.cooldowns: list[tuple[str, timedelta]] = []
+        self.heard: list[Feedback] = []
 
-    def acquire(self, key: str, rate: RateSpec) -> timedelta:
+    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
         """The next wait of the script."""
         self.turns.append((key, rate))
-        return self.waits.pop(0) if self.waits else timedelta(0)
+        wait = self.waits.pop(0) if self.waits else timedelta(0)
+        return Permit(GateDecision.REJECT, wait) if wait > deadline else Permit.after(wait)
 
-    def cool_down(self, key: str, span: timedelta) -> None:
+    def feedback(self, key: str, said: Feedback) -> None:
         """Note that nobody may ask."""
-        self.cooldowns.append((key, span))
+        self.heard.append(said)
+        if said.cool_down:
+            self.cooldowns.append((key, said.cool_down))
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """Never asked for here."""

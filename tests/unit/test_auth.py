@@ -9,6 +9,7 @@ import pytest
 from ingest_core.execution.fetch import Fetcher
 from ingest_core.execution.ports import CredentialMissing, NotSent, Request
 from ingest_core.execution.request import Caller, render_request
+from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.local_gate import LocalGate
 from ingest_core.model.codes import AuthLocation, AuthType, BodyFormat, ErrorLevel
@@ -170,10 +171,10 @@ class RecordingGate(LocalGate):
         super().__init__()
         self.rates: list[float] = []
 
-    def acquire(self, key: str, rate: RateSpec) -> timedelta:
+    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
         """No wait."""
         self.rates.append(rate.requests_per_second)
-        return timedelta(0)
+        return Permit(GateDecision.ALLOW)
 
 
 def fetch(upstream: HttpUpstream, base_url: str, auth: AuthSpec, gate: LocalGate | None = None) -> None:

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from ingest_core.execution.fetch import MAX_GATE_WAIT, UNTOLD_COOL_DOWN, FetchedPage, Fetcher
+from ingest_core.execution.fetch import MAX_GATE_WAIT, FetchedPage, Fetcher
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Response
 from ingest_core.execution.request import Caller, render_request
+from ingest_core.gate.feedback import UNTOLD_COOL_DOWN
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import RateSpec
@@ -270,7 +271,8 @@ def test_a_turn_is_waited_for_and_the_wait_is_counted() -> None:
     fetched = bench.fetch()
 
     assert bench.slept == [2, 3]
-    assert fetched.waited == timedelta(seconds=3)
+    assert fetched.turn is not None
+    assert fetched.turn.permit.wait == timedelta(seconds=3)
     assert bench.fetcher.tally.waited == timedelta(seconds=5)
 
 

@@ -29,7 +29,7 @@ def failing(
     status: int, level: ErrorLevel = ErrorLevel.L1, *, moved: bool = True, in_detail: bool = False
 ) -> UpstreamError:
     """An answer of that status."""
-    return UpstreamError(level, f"HTTP_{status}", "no", moved=moved, status=status, in_detail=in_detail)
+    return UpstreamError(f"HTTP_{status}", "no", moved=moved, level=level, status=status, in_detail=in_detail)
 
 
 @pytest.mark.parametrize("status", [400, 404, 410])

@@ -7,12 +7,16 @@ from ingest_core.model.slice_codes import ResliceReason
 
 @dataclass(frozen=True)
 class Step:
-    """What comes after a page: another one at `token`, or the end; `limit` when the end is ours."""
+    """What comes after a page: another one at `token`, or the end; `limit` when the end is ours.
+
+    `requeues` when another attempt goes on there later.
+    """
 
     token: str | None
     limit: str | None = None
     rewound: bool = False
     reslice: ResliceReason | None = None
+    requeues: bool = False
 
     @property
     def ends(self) -> bool:

@@ -1,0 +1,67 @@
+"""What an answer says of our haste: its status, Retry-After, and what is left of an allowance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, parse_retry_after
+from ingest_core.model.codes import ResetKind
+from ingest_core.model.instant import format_instant
+from ingest_core.model.spec import RateSpec
+
+UNTOLD_COOL_DOWN = timedelta(seconds=1)
+"""How long nobody asks after a 429 that does not say."""
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """An answer as the gate hears it."""
+
+    status: int
+    retry_after: timedelta | None = None
+    limit: int | None = None
+    remaining: int | None = None
+    resets_at: datetime | None = None
+
+    @property
+    def cool_down(self) -> timedelta | None:
+        """How long nobody may ask, if so."""
+        if self.status == TOO_MANY_REQUESTS:
+            return self.retry_after or UNTOLD_COOL_DOWN
+        return self.retry_after
+
+    def quota_json(self) -> dict[str, Any]:
+        """What is left, as the ledger keeps it; nothing where the provider said nothing."""
+        said = {"limit": self.limit, "remaining": self.remaining}
+        told = {name: value for name, value in said.items() if value is not None}
+        return told | ({"windowReset": format_instant(self.resets_at)} if self.resets_at else {})
+
+
+def read_feedback(status: int, headers: Mapping[str, str], rate: RateSpec, now: datetime) -> Feedback:
+    """What the headers say, by the names the Registry knows; what is no number says nothing."""
+    refused = status >= 400  # noqa: PLR2004 - an answer that is a page has no wait to tell of
+    return Feedback(
+        status,
+        parse_retry_after(headers.get("retry-after"), now) if refused else None,
+        _number(headers, rate.limit_header),
+        _number(headers, rate.remaining_header),
+        _reset(headers, rate, now),
+    )
+
+
+def _number(headers: Mapping[str, str], name: str | None) -> int | None:
+    text = headers.get(name.lower(), "").strip() if name else ""
+    return int(text) if text.isdecimal() and len(text) < 19 else None  # noqa: PLR2004 - as many as 64 bits hold
+
+
+def _reset(headers: Mapping[str, str], rate: RateSpec, now: datetime) -> datetime | None:
+    seconds = _number(headers, rate.reset_header)
+    if seconds is None:
+        return None
+    try:
+        if rate.reset_kind == ResetKind.EPOCH_SECONDS:
+            return datetime.fromtimestamp(seconds, tz=now.tzinfo)
+        return now + timedelta(seconds=seconds)
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -224,7 +224,7 @@ def _check(app: App, sandbox: Sandbox, corpus: SandboxSettings, last: dict[str, 
     start, end = corpus.until - timedelta(days=corpus.days), parse_instant(last["window"]["to"])
     truth = sandbox.truth(SOURCE, from_=format_instant(start), to=format_instant(end))
     items = app.readside.item_versions(SOURCE, start, end)
-    set_aside = {entry["provider_id"] for entry in app.readside.quarantine(SOURCE, limit=len(truth) + 1)}
+    set_aside = {entry["provider_id"] for entry in app.quarantine.entries(SOURCE, limit=len(truth) + 1)}
     usable = [row for row in truth if row["usable"]]
     unusable = [row for row in truth if not row["usable"]]
     return {

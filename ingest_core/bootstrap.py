@@ -21,6 +21,7 @@ from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Refused
 from ingest_core.outbox.relay import Relay
 from ingest_core.planning.plan import Planner, PlanSettings
+from ingest_core.planning.redrive import Redriver
 from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.strategies.id_slices import IdStrategy
 from ingest_core.planning.strategies.strategy import StrategyRegistry
@@ -34,8 +35,10 @@ from ingest_core.shipped import shipped_sources
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.dictionary import seed_dictionary
+from ingest_core.store.item_reader import SqlItemReader
 from ingest_core.store.outbox import SqlOutbox
 from ingest_core.store.plan_store import SqlPlanStore
+from ingest_core.store.quarantine_store import SqlQuarantineStore
 from ingest_core.store.rate_gate import SqlRateGate
 from ingest_core.store.readside import SqlReadside
 from ingest_core.store.registry_store import SqlRegistryStore
@@ -71,6 +74,9 @@ class App:
     cursors: CursorStore
     control: WorkControl
     readside: SqlReadside
+    items: SqlItemReader
+    quarantine: SqlQuarantineStore
+    redriver: Redriver
     upstream: HttpUpstream
     gate: SqlRateGate
     outbox: SqlOutbox
@@ -106,6 +112,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
     runner = TaskRunner(queue, ledger, cursors, control, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
     limits = PlanSettings(settings.max_queued, installed_hooks())
+    planner, quarantine = Planner(registry, plans, database, strategies(), probe, limits), SqlQuarantineStore(database)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     outbox = SqlOutbox(database)
     publisher = partial(open_publisher, settings.publisher, settings.webhook_secret, secrets, settings.user_agent)
@@ -113,12 +120,15 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         settings=settings,
         database=database,
         registry=registry,
-        planner=Planner(registry, plans, database, strategies(), probe, limits),
+        planner=planner,
         reslicer=Reslicer(plans, strategies(), probe),
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         control=control,
         readside=SqlReadside(database),
+        items=SqlItemReader(database),
+        quarantine=quarantine,
+        redriver=Redriver(registry, planner, quarantine),
         upstream=upstream,
         gate=gate,
         outbox=outbox,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import control, demo, outbox, plan, registry, source, work
+from flows.cli import control, demo, items, outbox, plan, quarantine, registry, source, work
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
@@ -50,6 +50,8 @@ registry.register(app)
 plan.register(app)
 work.register(app)
 control.register(app)
+quarantine.register(app)
+items.register(app)
 source.register(app)
 outbox.register(app)
 

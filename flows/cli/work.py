@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.cli.signals import stopped_by_signals
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
@@ -15,7 +15,6 @@ from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.work import Task
 
 cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
-quarantine_app = typer.Typer(help="Records that could not be used.", no_args_is_help=True)
 
 OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
 
@@ -25,9 +24,7 @@ def register(app: typer.Typer) -> None:
     app.command("execute", epilog="Example: patra execute --until-idle --json")(execute)
     app.command("status", epilog="Example: patra status crossref")(status)
     cursor_app.command("list", epilog="Example: patra cursor list --json")(cursor_list)
-    quarantine_app.command("list", epilog="Example: patra quarantine list crossref")(quarantine_list)
     app.add_typer(cursor_app, name="cursor")
-    app.add_typer(quarantine_app, name="quarantine")
 
 
 def execute(
@@ -129,24 +126,3 @@ def cursor_list(*, as_json: AsJson = False) -> None:
         for entry in entries
     )
     print_table("cursors", columns, rows)
-
-
-def quarantine_list(
-    source: OptionalSource = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 1000,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """List records that could not be used, and why."""
-    with open_app() as app:
-        if source:
-            app.registry.rows(source)
-        entries = app.readside.quarantine(source, limit)
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state")
-    print_table("quarantine", columns, ([entry[column] for column in columns] for entry in entries))
-    if entries:
-        more = "; there may be more, see --limit" if len(entries) == limit else ""
-        console.print(f"{len(entries)} records{more}")

@@ -37,8 +37,7 @@ class PageBroken(Exception):
 class DecodedPage:
     """A page's records, parsed and as received, and what it says about the result.
 
-    In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give;
-    so many of these were left out, because they had failed too often before.
+    In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
     """
 
     items: list[Any]
@@ -50,7 +49,6 @@ class DecodedPage:
     step: int | None = None
     listed: list[str] | None = None
     failed: dict[str, str] = field(default_factory=dict)
-    left_out: int = 0
 
     @property
     def count(self) -> int:

@@ -49,7 +49,6 @@ def fetch_whole(
         long_numbers=details.long_numbers,
         listed=ids,
         failed=details.failed | left_out,
-        left_out=len(left_out),
     )
     return replace(found, page=page, details=details.evidence)
 
@@ -74,10 +73,10 @@ class Details:
         self.long_numbers = self.long_numbers or page.long_numbers
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
-    @property
-    def hopeless(self) -> bool:
+    def hopeless(self, bad: Mapping[str, BadId]) -> bool:
         """Whether so many ids failed that the page is refused anyway: it is not the ids' fault."""
-        return too_many_unusable(len(self.failed), len(self.failed) + len(self.items))
+        news = sum(one not in bad for one in self.failed)
+        return too_many_unusable(news, news + len(self.items))
 
     def as_page(self, ids: list[str]) -> FetchedPage:
         """The records as a page of their own, for a refresh by id."""
@@ -119,7 +118,7 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping
             )
         except UpstreamError as error:
             error.in_detail = True
-            if (error.level != ErrorLevel.L2 and error.code not in _GARBLED) or found.hopeless:
+            if (error.level != ErrorLevel.L2 and error.code not in _GARBLED) or found.hopeless(bad):
                 raise
             if len(batch) == 1:
                 found.failed[batch[0]] = str(error)

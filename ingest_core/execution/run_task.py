@@ -45,7 +45,7 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import LeaseLost, SchemaDrift, Unreachable
-from ingest_core.model.record import PageOutcome
+from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 
@@ -240,7 +240,7 @@ class TaskRunner:
         owns = task.window if filters_here else None
         routed = walk.router.route(fetched.page, batch.asked_at, owns)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
-        if too_many_unusable(len(rejected) - fetched.page.left_out, fetched.page.count):
+        if self._drifted(task, rejected, fetched.page.count):
             message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)
@@ -265,6 +265,12 @@ class TaskRunner:
             outside=routed.outside,
         )
         return page, step, fetched.page.total
+
+    def _drifted(self, task: Task, rejected: list[Rejected], received: int) -> bool:
+        """Whether too many records are unusable; those that were so before, and are asked for again, are no news."""
+        if not too_many_unusable(len(rejected), received):
+            return False
+        return too_many_unusable(len(rejected) - self._ledger.known_bad(task, rejected), received)
 
     def _commit(self, walk: Walk, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> None:
         walk.counts += self._ledger.commit_page(walk.run, batch, page, checkpoint)

@@ -49,6 +49,7 @@ from ingest_core.model.slice_codes import (
     EdgeKind,
     EstimateMethod,
     ResliceReason,
+    SignalCode,
     SignalState,
     TimePrecision,
 )
@@ -76,6 +77,7 @@ DICTIONARY: dict[str, type[StrEnum]] = {
     "ing_reslice_status": ResliceStatus,
     "ing_reslice_reason": ResliceReason,
     "ing_estimate_method": EstimateMethod,
+    "ing_signal_code": SignalCode,
     "ing_signal_state": SignalState,
     "ing_time_precision": TimePrecision,
     "ing_edge_kind": EdgeKind,

@@ -86,3 +86,10 @@ class SignalState(StrEnum):
     OPEN = "OPEN"
     PLANNED = "PLANNED"
     DONE = "DONE"
+
+
+class SignalCode(StrEnum):
+    """Why an id is to be refreshed."""
+
+    REQUESTED = "REQUESTED"
+    QUARANTINE = "QUARANTINE"

@@ -1,6 +1,6 @@
 """What planning needs from a store, and what the store promises."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from ingest_core.model.codes import ControlState, PlanStatus
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.quarantine import Quarantined
 from ingest_core.model.record import Arrivals
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -171,6 +172,19 @@ class PlanStore(Protocol):
 
     def look(self) -> AbstractContextManager[PlanTransaction]:
         """A transaction that writes nothing."""
+
+
+class RetryStore(Protocol):
+    """Quarantine as a retry changes it: rows are RETRYING before anything is asked for."""
+
+    def signal(self, partition: Partition, campaign: str, entries: Sequence[Quarantined]) -> None:
+        """The rows are RETRYING, and their ids wait to be refreshed, together."""
+
+    def mark_retrying(self, row_ids: Sequence[int], campaign: str) -> None:
+        """The rows wait for a campaign that reads their window."""
+
+    def give_up(self, row_ids: Sequence[int], reason: str) -> None:
+        """The rows are open again: there will be no such campaign."""
 
 
 FRESH = timedelta(days=1)

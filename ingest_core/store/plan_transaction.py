@@ -11,7 +11,7 @@ from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import LIVE_TASKS, ControlState, EventType, PlanStatus, ResliceStatus, TaskStatus
 from ingest_core.model.id_range import range_of
 from ingest_core.model.record import Arrivals
-from ingest_core.model.slice_codes import SignalState
+from ingest_core.model.slice_codes import SignalCode, SignalState
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
@@ -195,7 +195,7 @@ class SqlPlanTransaction:
         common = {
             **partition_values(partition),
             "campaign": campaign if len(campaign) <= MAX_CAMPAIGN_CHARS else hash_of(campaign),
-            "signal_code": "REQUESTED",
+            "signal_code": SignalCode.REQUESTED.value,
             "state_code": SignalState.OPEN.value,
             "created_at": now,
             "updated_at": now,

@@ -134,6 +134,27 @@ def read_bad_ids(connection: sa.Connection, task: Task, ids: list[str]) -> dict[
     return found
 
 
+def count_known(connection: sa.Connection, task: Task, rejected: list[Rejected]) -> int:
+    """How many of these are in quarantine already, by their id or as they are."""
+    named = [entry.provider_id for entry in rejected if entry.provider_id]
+    ids = _present(connection, task, ing_quarantine.c.provider_id, named)
+    hashes = _present(connection, task, ing_quarantine.c.fragment_hash, [entry.fragment_hash for entry in rejected])
+    return sum(entry.provider_id in ids or entry.fragment_hash in hashes for entry in rejected)
+
+
+def _present(connection: sa.Connection, task: Task, column: sa.Column[Any], values: list[str]) -> set[str]:
+    """Which of these values the column has among the task's records."""
+    table, found = ing_quarantine, set[str]()
+    for start in range(0, len(values), _IN_LIST):
+        query = sa.select(column).where(
+            table.c.provenance_code == task.partition.provenance_code,
+            table.c.endpoint_name == task.item_endpoint,
+            column.in_(values[start : start + _IN_LIST]),
+        )
+        found.update(connection.execute(query).scalars())
+    return found
+
+
 def settle_retries(connection: sa.Connection, plan_id: int, ended: PlanStatus, now: datetime) -> None:
     """What a campaign read for and did not see again is gone; if it could not read all, the rows are open again."""
     plan, table = ing_plan, ing_quarantine

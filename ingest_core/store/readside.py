@@ -8,11 +8,11 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import TaskStatus
 from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_item, ing_partition_control, ing_quarantine, ing_task, ing_task_run_batch
+from ingest_core.store.tables import ing_item, ing_partition_control, ing_task, ing_task_run_batch
 
 
 class SqlReadside:
-    """What people ask: how does it stand, what was set aside, how far is it."""
+    """What people ask: how does it stand, how far is it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,26 +43,6 @@ class SqlReadside:
                     "counts": counts[(code, endpoint, operation)],
                 }
                 for code, endpoint, operation, control in connection.execute(controls)
-            ]
-
-    def quarantine(self, source: str | None = None, limit: int = 1000) -> list[dict[str, Any]]:
-        """Unusable records, newest first."""
-        table = ing_quarantine
-        query = sa.select(table).order_by(table.c.id.desc()).limit(limit)
-        if source:
-            query = query.where(table.c.provenance_code == source)
-        with self._database.read() as connection:
-            return [
-                {
-                    "id": row["id"],
-                    "provenance": row["provenance_code"],
-                    "endpoint": row["endpoint_name"],
-                    "provider_id": row["provider_id"],
-                    "reason_code": row["reason_code"],
-                    "json_path": row["json_path"],
-                    "state": row["state_code"],
-                }
-                for row in connection.execute(query).mappings()
             ]
 
     def plan_progress(self, plan_id: int) -> dict[str, int]:

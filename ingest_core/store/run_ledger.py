@@ -10,7 +10,7 @@ from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
-from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome
+from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected
 from ingest_core.model.window import Window
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 from ingest_core.store import reslices
@@ -21,7 +21,7 @@ from ingest_core.store.database import Database
 from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
-from ingest_core.store.quarantine_writer import read_bad_ids
+from ingest_core.store.quarantine_writer import count_known, read_bad_ids
 from ingest_core.store.settle import close_batches, close_runs, settle_task
 from ingest_core.store.tables import ing_task, ing_task_run, ing_task_run_batch
 from ingest_core.store.transitions import move, move_one
@@ -184,6 +184,11 @@ class SqlRunLedger:
         """Which of these ids' details failed before; those that were released are forgotten."""
         with self._database.read() as connection:
             return read_bad_ids(connection, task, ids)
+
+    def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
+        """How many of these are in quarantine already, by their id or as they are."""
+        with self._database.read() as connection:
+            return count_known(connection, task, rejected)
 
     def finish(self, run: Run, outcome: RunOutcome) -> None:
         """End the attempt and settle the task, its slice, its plan and, on success, its coverage."""

@@ -19,6 +19,7 @@ from ingest_core.store.database import Database
 from ingest_core.store.ddl import DIALECTS, reference_ddl
 from ingest_core.store.dialect import now_plus, upsert
 from ingest_core.store.dictionary import seed_dictionary
+from ingest_core.store.quarantine_store import SqlQuarantineStore
 from ingest_core.store.schema import current_revision, head_revision, migrations_folder, refuse_other_schema
 from ingest_core.store.tables import ing_item, ing_quarantine, ing_schema_info, metadata, sys_dict_item, sys_dict_type
 from ingest_core.store.types import MYSQL_BINARY_COLLATION
@@ -307,7 +308,7 @@ def live_through_everything(stores: Stores) -> None:
     stores.gate.feedback("key", Feedback(429, schema_days()))
     stores.ledger.seen_ids(run.task)
     stores.readside.status(SOURCE)
-    stores.readside.quarantine(SOURCE)
+    SqlQuarantineStore(stores.database).entries(SOURCE)
     stores.readside.plan_progress(run.task.lineage.plan_id)
     stores.readside.item_versions(SOURCE, at(0), at(1))
     stores.cursors.cursors()

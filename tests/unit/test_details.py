@@ -322,7 +322,6 @@ class TestIdsKnownToBeBad:
 
         assert (["2"] in library.batches) is asked
         assert list(fetched.page.failed) == ([] if asked else ["2"])
-        assert fetched.page.left_out == (0 if asked else 1)
 
     def test_one_that_is_left_out_is_in_quarantine_all_the_same(self) -> None:
         fetched = self.whole(Library(listed=numbers(3)), {"2": BadId(3, self.OPEN)})

@@ -1,0 +1,78 @@
+"""`patra items`: the records themselves."""
+
+from typing import Annotated
+
+import typer
+
+from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
+from flows.cli.screen import AsJson
+from flows.wiring import open_app
+from ingest_core.model.errors import BadInput
+from ingest_core.model.instant import parse_instant
+from ingest_core.model.stored_item import ItemChoice
+from ingest_core.readside.item_export import item_writer
+from ingest_core.readside.tables import FileFormat
+from ingest_core.registry.rows import Rows
+
+items_app = typer.Typer(help="The records that are stored.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    example = "Example: patra items export crossref --since 2026-01-01 --format parquet --output crossref.parquet"
+    items_app.command("export", epilog=example)(items_export)
+    app.add_typer(items_app, name="items")
+
+
+def items_export(
+    source: Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)],
+    endpoint: Annotated[str | None, typer.Option(help="Only this endpoint's records.")] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Only records the source updated at or after this time (UTC).")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Only records the source updated before this time (UTC).")] = None,
+    form: Annotated[FileFormat, typer.Option("--format", case_sensitive=False)] = FileFormat.JSONL,
+    output: Output = STDOUT,
+    *,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write stored records to a file: the common fields beside the payload, as received."""
+    choice = _choice(source, endpoint, since, until)
+    with open_app() as app:
+        rows = app.registry.rows(source)
+        _refuse_unknown(rows, source, endpoint)
+        check_output(output, form, force=force, as_json=as_json)
+        with opened(output) as stream:
+            writer = item_writer(form, stream, _fields(rows))
+            records = pump(app.items.pages(choice), writer.write, lambda: app.items.count(choice), as_json=as_json)
+            writer.close()
+    summary = {"source": source, "format": form.value, "path": output, "records": records}
+    print_summary(summary, as_json=as_json)
+
+
+def _choice(source: str, endpoint: str | None, since: str | None, until: str | None) -> ItemChoice:
+    start = parse_instant(since, "--since") if since else None
+    end = parse_instant(until, "--until") if until else None
+    if start and end and start >= end:
+        message, remedy = f"since {since} is not before until {until}", "give a --since that is earlier than --until"
+        raise BadInput("WINDOW_INVALID", message, where="window", remedy=remedy)
+    return ItemChoice(source, endpoint, start, end)
+
+
+def _refuse_unknown(rows: Rows, source: str, endpoint: str | None) -> None:
+    names = sorted(row["endpoint_name"] for row in rows["reg_prov_endpoint_def"])
+    if endpoint is not None and endpoint not in names:
+        raise BadInput(
+            "ENDPOINT_UNKNOWN",
+            f"no endpoint {endpoint!r}",
+            where=f"source {source!r}",
+            remedy=f"its endpoints: {', '.join(names)}",
+        )
+
+
+def _fields(rows: Rows) -> set[str]:
+    """The common fields the source maps, at whichever endpoint."""
+    mappings = [rows["reg_provenance"][0]["output_mapping"]]
+    mappings += [row.get("output_mapping") for row in rows["reg_prov_endpoint_def"]]
+    return {name for mapping in mappings if mapping for name in mapping}

@@ -1,0 +1,203 @@
+"""`patra quarantine`: records that could not be used, and what becomes of them."""
+
+import uuid
+from typing import Annotated, Any, Literal
+
+import typer
+
+from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
+from flows.wiring import open_app
+from ingest_core.bootstrap import App
+from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
+from ingest_core.model.errors import BadInput, Refused
+from ingest_core.model.quarantine import Quarantined, Redriven, Refusal
+from ingest_core.readside.tables import Csv, FileFormat, JsonLines
+
+quarantine_app = typer.Typer(help="Records that could not be used.", no_args_is_help=True)
+
+MOST_RETRIED = 1000
+COLUMNS = (
+    "id", "provenance", "endpoint", "operation", "provider_id", "reason_code", "json_path", "fragment",
+    "fragment_hash", "plan_id", "slice_id", "task_id", "run_id", "batch_no", "state", "seen_count", "remarks",
+    "created_at", "updated_at",
+)  # fmt: skip
+
+OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
+Reason = Annotated[
+    QuarantineReason | None, typer.Option("--reason", case_sensitive=False, help="Only records with this reason.")
+]
+State = Annotated[QuarantineState | None, typer.Option("--state", case_sensitive=False, help="Only this state.")]
+RowIds = Annotated[list[int], typer.Argument(metavar="ID...", help="Rows, as `list` shows them.", show_default=False)]
+Said = Annotated[str, typer.Option("--reason", help="Why; it is kept with the row.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    add = quarantine_app.command
+    add("list", epilog="Example: patra quarantine list crossref --state OPEN")(quarantine_list)
+    add("show", epilog="Example: patra quarantine show 34")(quarantine_show)
+    add("export", epilog="Example: patra quarantine export crossref --format csv --output bad.csv")(quarantine_export)
+    add("retry", epilog="Example: patra quarantine retry pubmed --reason DETAIL_FAILED")(quarantine_retry)
+    add("release", epilog="Example: patra quarantine release 34 35 --reason 'fixed upstream'")(quarantine_release)
+    add("discard", epilog="Example: patra quarantine discard 34 --reason 'a test record'")(quarantine_discard)
+    app.add_typer(quarantine_app, name="quarantine")
+
+
+def quarantine_list(
+    source: OptionalSource = None,
+    reason: Reason = None,
+    state: State = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 1000,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List records that could not be used, and why."""
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        entries = app.quarantine.entries(source, limit, reason, state)
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state")
+    print_table("quarantine", columns, ([entry[column] for column in columns] for entry in entries))
+    if entries:
+        more = "; there may be more, see --limit" if len(entries) == limit else ""
+        console.print(f"{len(entries)} records{more}")
+
+
+def quarantine_show(
+    row_id: Annotated[int, typer.Argument(metavar="ID", help="A row, as `list` shows it.", show_default=False)],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show everything about one, and what became of it."""
+    with open_app() as app:
+        entry = app.quarantine.entry(row_id)
+    if as_json:
+        print_json(entry)
+        return
+    parts = {name: value for name, value in entry.items() if not isinstance(value, dict)}
+    nested = {
+        f"{name}.{key}": one for name, value in entry.items() if isinstance(value, dict) for key, one in value.items()
+    }
+    print_facts(f"quarantine {row_id}", (parts | nested).items())
+
+
+def quarantine_export(
+    source: OptionalSource = None,
+    reason: Reason = None,
+    state: State = None,
+    form: Annotated[Literal["jsonl", "csv"], typer.Option("--format", case_sensitive=False)] = "jsonl",
+    output: Output = STDOUT,
+    *,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write records that could not be used to a file, with everything known of them."""
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        check_output(output, FileFormat(form), force=force, as_json=as_json)
+        pages = app.quarantine.stream(source, reason, state)
+        with opened(output) as stream:
+            writer = JsonLines(stream) if form == "jsonl" else Csv(stream, COLUMNS)
+            records = pump(pages, writer.write, lambda: app.quarantine.count(source, reason, state), as_json=as_json)
+    print_summary({"source": source, "format": form, "path": output, "records": records}, as_json=as_json)
+
+
+def quarantine_release(row_ids: RowIds, reason: Said, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Settle records as done with; one that comes back bad is open again."""
+    _settle(row_ids, QuarantineState.RELEASED, reason, yes=yes, as_json=as_json)
+
+
+def quarantine_discard(row_ids: RowIds, reason: Said, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Settle records for good: they stay discarded, and their ids are no longer asked for."""
+    _settle(row_ids, QuarantineState.DISCARDED, reason, yes=yes, as_json=as_json)
+
+
+def _settle(row_ids: list[int], state: QuarantineState, reason: str, *, yes: bool, as_json: bool) -> None:
+    if not reason.strip():
+        raise BadInput("REASON_MISSING", "it is empty", where="--reason", remedy="say why, for those who look later")
+    with open_app() as app:
+        _confirm(app.quarantine.named(row_ids), f"become {state}", yes=yes or as_json)
+        changed = app.quarantine.settle(row_ids, state, reason)
+    if as_json:
+        print_json({"changed": changed})
+    else:
+        print_table("quarantine", ("id", "from", "to"), ((one["id"], one["from"], one["to"]) for one in changed))
+
+
+def _confirm(entries: list[Quarantined], what: str, *, yes: bool) -> None:
+    """On a terminal, show whom it is about, and ask."""
+    if yes or not on_terminal():
+        return
+    columns = ("id", "source", "endpoint", "provider_id", "seen")
+    rows = ((one.row_id, one.source, one.endpoint, one.provider_id, one.seen_count) for one in entries)
+    print_table(f"these {what}", columns, rows)
+    if entries and not typer.confirm("Go on?"):
+        raise typer.Abort
+
+
+def quarantine_retry(
+    targets: Annotated[
+        list[str], typer.Argument(metavar="ID...|SOURCE", help="Rows, or a source's open rows.", show_default=False)
+    ],
+    reason: Reason = None,
+    limit: Annotated[int, typer.Option(min=1, help="Of a source, at most so many, oldest first.")] = MOST_RETRIED,
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask for records again: by id where the source can be refreshed by id, else by the time they were found in."""
+    with open_app() as app:
+        entries = _chosen(app, targets, reason, limit)
+        _confirm(entries, "are asked for again", yes=yes or as_json)
+        outcomes = list(app.redriver.retry(entries, uuid.uuid4().hex))
+    done = [one for one in outcomes if isinstance(one, Redriven)]
+    refused = [one for one in outcomes if isinstance(one, Refusal)]
+    if refused and not done:
+        ids = ", ".join(str(row_id) for one in refused for row_id in one.row_ids)
+        raise Refused("NOT_RETRYABLE", refused[0].reason, where=f"quarantine {ids}", remedy="nothing was changed")
+    report = {
+        "retried": [one.json() for one in done],
+        "refused": [{"ids": one.row_ids, "reason": one.reason} for one in refused],
+        "next": _next(done),
+    }
+    if as_json:
+        print_json(report)
+    else:
+        _show_retry(report)
+
+
+def _chosen(app: App, targets: list[str], reason: QuarantineReason | None, limit: int) -> list[Quarantined]:
+    if all(one.isdecimal() for one in targets):
+        if reason:
+            raise BadInput("USAGE", "--reason chooses among a source's rows", where="retry", remedy="leave it out")
+        return app.quarantine.named([int(one) for one in targets])
+    if len(targets) > 1:
+        raise BadInput("USAGE", "name rows, or one source", where="retry", remedy="see: patra quarantine retry --help")
+    app.registry.rows(targets[0])
+    return app.quarantine.open_entries(targets[0], reason, limit)
+
+
+def _next(done: list[Redriven]) -> list[str]:
+    """The commands that follow; plans of a BACKFILL are made already."""
+    refreshed = {(one.source, one.endpoint) for one in done if one.operation == Operation.UPDATE.value}
+    plans = [f"patra plan {source} --endpoint {endpoint} --operation UPDATE" for source, endpoint in sorted(refreshed)]
+    return plans + [f"patra execute --source {source}" for source in sorted({one.source for one in done})]
+
+
+def _show_retry(report: dict[str, Any]) -> None:
+    columns = ("rows", "source", "endpoint", "how", "campaign", "plan")
+    rows = (
+        (len(one["ids"]), one["provenance"], one["endpoint"], one["operation"], one["campaign"], one["plan_id"])
+        for one in report["retried"]
+    )
+    print_table("asked for again", columns, rows)
+    for one in report["refused"]:
+        errors.print(f"not retried: {', '.join(map(str, one['ids']))}: {one['reason']}", style="yellow", markup=False)
+    for command in report["next"]:
+        console.print(f"now: {command}", markup=False)

@@ -1,0 +1,1 @@
+"""What people take out: stored rows as files, in the formats their tools read."""

@@ -10,6 +10,8 @@ from ingest_core.model.codes import ResetKind
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import RateSpec
 
+MOST_DIGITS = 18
+
 UNTOLD_COOL_DOWN = timedelta(seconds=1)
 """How long nobody asks after a 429 that does not say."""
 
@@ -52,7 +54,7 @@ def read_feedback(status: int, headers: Mapping[str, str], rate: RateSpec, now: 
 
 def _number(headers: Mapping[str, str], name: str | None) -> int | None:
     text = headers.get(name.lower(), "").strip() if name else ""
-    return int(text) if text.isdecimal() and len(text) < 19 else None  # noqa: PLR2004 - as many as 64 bits hold
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def _reset(headers: Mapping[str, str], rate: RateSpec, now: datetime) -> datetime | None:

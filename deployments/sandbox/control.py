@@ -15,6 +15,7 @@ from deployments.sandbox.instant import read_ms, write_micros
 from deployments.sandbox.provider import Provider, Truth
 from deployments.sandbox.settings import Behaviour, ScrollMode
 from deployments.sandbox.state import State
+from deployments.sandbox.ways import Ways
 
 Action = Callable[[State, Request, Any], object]
 
@@ -95,7 +96,8 @@ def _move_clock(state: State, request: Request, body: Any) -> object:
 
 
 def _configure(state: State, request: Request, body: Any) -> object:
-    changed = dataclasses.replace(state.behaviour, **body)
+    ways = {"shelf": Ways(**body["shelf"])} if "shelf" in body else {}
+    changed = dataclasses.replace(state.behaviour, **{**body, **ways})
     checked = dataclasses.replace(changed, scroll=ScrollMode(changed.scroll))
     for setting in dataclasses.fields(Behaviour):
         setattr(state.behaviour, setting.name, getattr(checked, setting.name))

@@ -15,6 +15,7 @@ from deployments.sandbox.provider import Provider
 from deployments.sandbox.pubmed.api import PubmedApi
 from deployments.sandbox.semanticscholar.api import SemanticScholarApi
 from deployments.sandbox.settings import Behaviour
+from deployments.sandbox.shelf.api import ShelfApi
 from deployments.sandbox.zenodo.api import ZenodoApi
 
 PROVIDERS: dict[str, Callable[[Present, Behaviour], Provider]] = {
@@ -30,4 +31,5 @@ PROVIDERS: dict[str, Callable[[Present, Behaviour], Provider]] = {
     "datacite": DataciteApi,
     "doaj": DoajApi,
     "zenodo": ZenodoApi,
+    "shelf": ShelfApi,
 }

@@ -60,7 +60,7 @@ class Sandbox:
         return cast("Row", self._ask("POST", "clock", json={"now": now}))
 
     def configure(self, **behaviour: Any) -> Row:
-        """Change `scroll`, `scroll_ttl_seconds` or `rate_limit_per_second`."""
+        """Change `scroll`, `scroll_ttl_seconds`, `rate_limit_per_second` or `shelf`."""
         return cast("Row", self._ask("POST", "config", json=behaviour))
 
     def expire_scrolls(self) -> int:

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from deployments.sandbox.instant import DAY_MS, days_of, to_ms
+from deployments.sandbox.ways import Ways
 
 UNTIL = datetime(2026, 1, 11, tzinfo=UTC)
 
@@ -68,3 +69,4 @@ class Behaviour:
     scroll_ttl_seconds: float
     rate_limit_per_second: int | None
     kept_pages: int = 0
+    shelf: Ways = field(default_factory=Ways)

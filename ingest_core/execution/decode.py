@@ -152,7 +152,9 @@ def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapp
     known = [*response.errors, *response.empty, *([response.record_error] if response.record_error else [])]
     predicates = [path for one in known for path in (one.path, one.message) if path]
     paging = [pagination.next_token_path, pagination.next_url_path] if pagination else []
-    paths = list(paths_in([mapping, response.id_path, response.updated_at_path, *filter(None, paging), *predicates]))
+    version = [response.version_path] if response.version_path is not None else []
+    known_by = [response.id_path, response.updated_at_path, *version]
+    paths = list(paths_in([mapping, *known_by, *filter(None, paging), *predicates]))
     return Reading(
         items=(*map(str, steps), *every),
         namespaces=response.namespaces,

@@ -100,14 +100,21 @@ class Fetcher:
 
         def decode(body: bytes) -> DecodedPage:
             page = decode_page(body, self.spec)
-            if offset is not None and not page.items and page.total is not None and offset < page.total:
-                message = f"an empty page at {offset} of {page.total} records"
-                raise PageBroken("EMPTY_BEFORE_TOTAL", message)
+            missing = page.total - offset if offset is not None and page.total is not None and not page.items else 0
+            if missing > 0:
+                code = "EMPTY_TAIL" if missing < self.spec.paging.page_size else "EMPTY_BEFORE_TOTAL"
+                raise PageBroken(code, f"an empty page at {offset} of {page.total} records")
             if page.has_more and page.next_token is None and self.spec.paging.type in LINKED:
                 raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where")
             return page
 
-        return self.ask(request, decode, self.spec.response, repeatable=repeatable)
+        try:
+            return self.ask(request, decode, self.spec.response, repeatable=repeatable)
+        except UpstreamError as error:
+            if error.code != "EMPTY_TAIL" or not repeatable:
+                raise
+            # Totals count what is never given: less than a page that stays missing is for completeness to judge.
+            return self.ask(request, lambda body: decode_page(body, self.spec), self.spec.response, repeatable=True)
 
     def fetch_to_next(self, request: Request, *, repeatable: bool, offset: int | None = None) -> FetchedPage:
         """The page; where it looks like the last and such pages are known to lie, its next place by a second look."""

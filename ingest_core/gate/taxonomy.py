@@ -21,6 +21,7 @@ LEVELS = {
     "NOT_JSON": ErrorLevel.L1,
     "NOT_XML": ErrorLevel.L1,
     "EMPTY_BEFORE_TOTAL": ErrorLevel.L1,
+    "EMPTY_TAIL": ErrorLevel.L1,
     "NEXT_PAGE_MISSING": ErrorLevel.L1,
     "ITEMS_MISSING": ErrorLevel.L2,
     "STATED_ERROR": ErrorLevel.L2,

@@ -91,12 +91,19 @@ class TestAnEmptyPageBeforeTheTotal:
         assert (fetched.page.items, bench.sent) == ([{"DOI": "a"}], 3)
 
     def test_if_it_stays_so_it_is_an_error_not_an_end(self) -> None:
-        bench = Bench(*[status(200, self.EMPTY)] * 3)
+        total = 6 + SPEC.paging.page_size
+        bench = Bench(*[status(200, self.EMPTY.replace(b"9", str(total).encode()))] * 4)
         with pytest.raises(UpstreamError) as failed:
             bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
 
         assert (failed.value.level, failed.value.code) == (ErrorLevel.L1, "EMPTY_BEFORE_TOTAL")
-        assert "at 6 of 9" in str(failed.value)
+        assert (f"at 6 of {total}" in str(failed.value), bench.sent) == (True, 3)
+
+    def test_less_than_a_page_that_stays_missing_is_believed_in_the_end(self) -> None:
+        bench = Bench(*[status(200, self.EMPTY)] * 4)
+        fetched = bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
+
+        assert (fetched.page.items, fetched.page.total, bench.sent) == ([], 9, 4)
 
     @pytest.mark.parametrize("offset", [9, 10, None], ids=["at the total", "past it", "no place of ours"])
     def test_elsewhere_an_empty_page_is_the_end(self, offset: int | None) -> None:

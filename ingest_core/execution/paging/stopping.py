@@ -26,7 +26,7 @@ def decide_step(
     A token that did not change is no end: a scroll repeats it. An empty page is, even with a token. `reached` is how
     many records the next place skips, where that is known.
     """
-    if page.has_more and token is None:
+    if page.has_more and token is None and page.count:
         raise NextPageMissing(f"page {place.page_no} says that more follows, but not where")
     if place.repeats >= MAX_REPEATS:
         return _stuck(page, place, token, reached)

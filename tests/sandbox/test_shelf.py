@@ -1,0 +1,194 @@
+"""Each switch of the shelf breaks a harvester that believes what is usual; the shelf without switches breaks none."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from deployments.sandbox.remote import Sandbox
+from tests.sandbox.naive import MOST_PAGES, NeverEndsError
+from tests.sandbox.wire import CLIENT, page, true_ids
+
+SIZE = 50
+Answer = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(sandbox: Sandbox) -> Iterator[None]:
+    sandbox.configure(shelf={})
+    yield
+    sandbox.configure(shelf={})
+
+
+def ask(sandbox: Sandbox, route: str, **asked: object) -> Answer:
+    """An answer that must be fine."""
+    parameters = {name: str(value) for name, value in {"size": SIZE, **asked}.items()}
+    answer: Answer = page(CLIENT.get(f"{sandbox.url('shelf')}{route}", params=parameters))
+    return answer
+
+
+def by_offset(sandbox: Sandbox, *, until_total: bool = False, until_short: bool = False) -> list[str]:
+    """Believes: pages are full but the last, or a total is one, and nothing moves meanwhile."""
+    ids: list[str] = []
+    for number in range(MOST_PAGES):
+        found = ask(sandbox, "/offset", offset=number * SIZE)
+        ids += [item["id"] for item in found["items"]]
+        ends = not found["items"] or (until_short and len(found["items"]) < SIZE)
+        if ends or (until_total and len(ids) >= found["total"]):
+            return ids
+    raise NeverEndsError
+
+
+def by_page_until_empty(sandbox: Sandbox) -> list[str]:
+    """Believes: behind the last page there is an empty one."""
+    ids: list[str] = []
+    for number in range(1, MOST_PAGES):
+        items = ask(sandbox, "/page", page=number)["items"]
+        if not items:
+            return ids
+        ids += [item["id"] for item in items]
+    raise NeverEndsError
+
+
+def while_there_is_a_token(sandbox: Sandbox) -> list[str]:
+    """Believes: there is a token exactly while there is more."""
+    ids: list[str] = []
+    token = ""
+    for _ in range(MOST_PAGES):
+        found = ask(sandbox, "/token", token=token)
+        ids += [item["id"] for item in found["items"]]
+        token = found.get("next", "")
+        if not token:
+            return ids
+    raise NeverEndsError
+
+
+def while_more_is_said(sandbox: Sandbox) -> list[str]:
+    """Believes: the flag is right."""
+    ids: list[str] = []
+    for number in range(MOST_PAGES):
+        found = ask(sandbox, "/offset", offset=number * SIZE)
+        ids += [item["id"] for item in found["items"]]
+        if not found["more"]:
+            return ids
+    raise NeverEndsError
+
+
+def truth(sandbox: Sandbox) -> set[str]:
+    return true_ids("shelf", sandbox)
+
+
+def test_without_switches_every_belief_holds(sandbox: Sandbox) -> None:
+    sandbox.configure(shelf={"more": "right"})
+
+    for ids in (
+        by_offset(sandbox),
+        by_offset(sandbox, until_total=True),
+        by_offset(sandbox, until_short=True),
+        by_page_until_empty(sandbox),
+        while_there_is_a_token(sandbox),
+        while_more_is_said(sandbox),
+    ):
+        assert sorted(ids) == sorted(truth(sandbox))
+
+
+def test_a_result_that_shrinks_loses_what_moved_up(fresh_sandbox: Sandbox) -> None:
+    sandbox = fresh_sandbox
+    sandbox.script({"kind": "touch", "works": 5, "match": {"path": "/shelf/offset", "cursor": "later"}})
+    bounded = {"from": "2026-01-09", "to": "2026-01-11"}
+    ids = [
+        item["id"]
+        for offset in range(0, 400, SIZE)
+        for item in ask(sandbox, "/offset", offset=offset, **bounded)["items"]
+    ]
+
+    assert len(true_ids("shelf", sandbox, "2026-01-09", "2026-01-11") - set(ids)) == 5
+
+
+@pytest.mark.parametrize("switch", [{"reach": 100, "total_cap": 100}, {"short_every": 2}], ids=["cut off", "short"])
+def test_a_total_or_a_short_page_ends_a_naive_harvest_too_soon(sandbox: Sandbox, switch: dict[str, Any]) -> None:
+    sandbox.configure(shelf=switch)
+    naively = by_offset(sandbox, until_total="reach" in switch, until_short="short_every" in switch)
+
+    assert len(set(naively)) < len(truth(sandbox))
+
+
+def test_the_last_page_repeated_never_ends(sandbox: Sandbox) -> None:
+    sandbox.configure(shelf={"reach": 100, "beyond": "repeated"})
+    with pytest.raises(NeverEndsError):
+        by_page_until_empty(sandbox)
+
+
+def test_a_token_that_is_lost_ends_too_soon_and_one_on_an_empty_page_never(sandbox: Sandbox) -> None:
+    sandbox.configure(shelf={"lose_next": 1})
+    assert len(while_there_is_a_token(sandbox)) == SIZE
+    assert set(while_there_is_a_token(sandbox)) == truth(sandbox)
+
+    sandbox.configure(shelf={"empty_end": True})
+    with pytest.raises(NeverEndsError):
+        while_there_is_a_token(sandbox)
+
+
+@pytest.mark.parametrize("switch", [{"overlap": 3}, {"stutters": True}], ids=["overlap", "stutter"])
+def test_pages_that_repeat_records_count_them_twice(sandbox: Sandbox, switch: dict[str, Any]) -> None:
+    sandbox.configure(shelf=switch)
+    naively = while_there_is_a_token(sandbox)
+
+    assert len(naively) > len(set(naively)) == len(truth(sandbox))
+
+
+def test_a_flag_that_lies_ends_at_once_or_never(sandbox: Sandbox) -> None:
+    sandbox.configure(shelf={"more": "never"})
+    assert len(while_more_is_said(sandbox)) == SIZE
+    sandbox.configure(shelf={"more": "always"})
+    with pytest.raises(NeverEndsError):
+        while_more_is_said(sandbox)
+
+
+def test_records_that_are_passed_over_make_counting_by_what_came_wrong(sandbox: Sandbox) -> None:
+    sandbox.configure(shelf={"hidden_every": 5})
+    first = ask(sandbox, "/offset")
+
+    assert (first["moved"], len(first["items"]) < SIZE) == (SIZE, True)
+    following = ask(sandbox, "/offset", offset=len(first["items"]))["items"]
+    assert {item["id"] for item in following} & {item["id"] for item in first["items"]}
+
+
+def test_the_total_is_told_as_the_switch_says(sandbox: Sandbox) -> None:
+    there = len(truth(sandbox))
+    told: dict[str, list[int | None]] = {}
+    for kind in ("exact", "first", "none", "wobbles", "over"):
+        sandbox.configure(shelf={"total": kind})
+        told[kind] = [ask(sandbox, "/offset", offset=offset).get("total") for offset in (0, SIZE)]
+
+    assert told == {
+        "exact": [there, there],
+        "first": [there, None],
+        "none": [None, None],
+        "wobbles": [there + 3, there],
+        "over": [there + 2, there + 2],
+    }
+
+
+def test_a_token_grows_old(sandbox: Sandbox) -> None:
+    sandbox.move_clock("2026-01-12T00:00:00Z")
+    sandbox.configure(shelf={"token_ttl_seconds": 60})
+    token = ask(sandbox, "/token")["next"]
+    sandbox.move_clock("2026-01-12T00:01:01Z")
+
+    assert CLIENT.get(f"{sandbox.url('shelf')}/token", params={"token": token}).status_code == 410
+
+
+def test_a_switch_there_is_none_of_is_refused(sandbox: Sandbox) -> None:
+    with pytest.raises(ValueError, match="sideways"):
+        sandbox.configure(shelf={"total": "sideways"})
+    with pytest.raises(ValueError, match="no_such"):
+        sandbox.configure(shelf={"no_such": 1})
+
+
+def test_one_bad_id_spoils_its_batch(sandbox: Sandbox) -> None:
+    sandbox.configure(shelf={"bad_every": 31, "lost_every": 11})
+    url = f"{sandbox.url('shelf')}/details"
+
+    assert CLIENT.post(url, json={"ids": ["book-00001", "book-00003"]}).status_code == 400
+    assert page(CLIENT.post(url, json={"ids": ["book-00002", "book-00003"]}))["items"][0]["id"] == "book-00003"

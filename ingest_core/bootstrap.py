@@ -32,6 +32,7 @@ from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.settings import Settings, load_settings
 from ingest_core.shipped import shipped_sources
+from ingest_core.store.caps import LiveCaps
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.dictionary import seed_dictionary
@@ -105,9 +106,9 @@ def open_app(
 
 def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secrets: Secrets) -> App:
     registry = SqlRegistryStore(database)
-    queue = SqlTaskQueue(database)
     cursors = SqlCursorStore(database)
     stop, gate, control = Event(), SqlRateGate(database), SqlWorkControl(database)
+    queue = SqlTaskQueue(database, caps=LiveCaps(gate))
     ledger = SqlRunLedger(database, publishing=settings.publisher is not None)
     runner = TaskRunner(queue, ledger, cursors, control, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)

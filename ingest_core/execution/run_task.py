@@ -112,18 +112,19 @@ class TaskRunner:
             return RunSummary(task.lease.task_id, None, error=str(lost))
         if outcome.task_status == TaskStatus.SUCCEEDED or outcome.covered:
             self._cursors.advance(task.namespace)
-        return replace(summary, fused=self._fuse(task, outcome))
+        return self._fuse(task, outcome, summary)
 
-    def _fuse(self, task: Task, outcome: RunOutcome) -> bool:
+    def _fuse(self, task: Task, outcome: RunOutcome, summary: RunSummary) -> RunSummary:
         """Stop the partition where an error says that nothing of it can go on."""
         error = outcome.error or {}
         if outcome.task_status != TaskStatus.FAILED or error.get("level") != ErrorLevel.L4.value:
-            return False
+            return summary
         reason = f"task {task.lease.task_id}: {error['message']}"
-        fused = self._control.fuse(task.partition, task.control_version, reason)
-        if fused:
-            log.error("%s is fused: %s", task.partition, reason)
-        return fused
+        if not self._control.fuse(task.partition, task.control_version, reason):
+            return summary
+        log.error("%s is fused: %s", task.partition, reason)
+        way_out = f"patra resume {task.partition.provenance_code} --reason TEXT"
+        return replace(summary, fused=True, error=f"{summary.error}; {task.partition} is fused until: {way_out}")
 
     def _prepare(self, run: Run, keeper: LeaseKeeper) -> Walk:
         task = run.task

@@ -1,14 +1,14 @@
 """Which tasks a claim takes: the most urgent, partition by partition in turn, and now and then the least urgent."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import ControlState, Operation, TaskStatus
+from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.work import Partition
 from ingest_core.store.columns import PARTITION_COLUMNS, in_partition
 from ingest_core.store.dialect import locked
@@ -52,8 +52,15 @@ class Head:
         return self.claimed_at or _LONG_AGO, self.control_id
 
 
+Caps = Callable[[Partition], int | None]
+
+
+def no_caps(_partition: Partition) -> None:
+    """Any number of tasks at a time."""
+
+
 def take_tasks(
-    connection: sa.Connection, now: datetime, most: int, source: str | None, *, least_urgent: bool
+    connection: sa.Connection, now: datetime, most: int, source: str | None, caps: Caps, *, least_urgent: bool
 ) -> list[int]:
     """The ids of up to so many due tasks, locked; in the order of their urgency."""
     heads = _heads(connection, now, source, least_urgent=least_urgent)
@@ -64,7 +71,7 @@ def take_tasks(
         level = best(head.priority for head in heads)
         equals = sorted((head for head in heads if head.priority == level), key=lambda head: head.turn)
         heads = [head for head in heads if head.priority != level]
-        for head, ids in _deal(connection, now, equals, most - len(taken), exclude=taken):
+        for head, ids in _deal(connection, now, equals, most - len(taken), taken, caps):
             taken += ids
             served.add(head.control_id)
         least_urgent = False  # the rest of a larger claim is the most urgent again
@@ -75,23 +82,37 @@ def take_tasks(
 
 
 def _deal(
-    connection: sa.Connection, now: datetime, heads: list[Head], most: int, exclude: list[int]
+    connection: sa.Connection, now: datetime, heads: list[Head], most: int, taken: list[int], caps: Caps
 ) -> Iterable[tuple[Head, list[int]]]:
     """Tasks of one priority, dealt out evenly; what a partition does not have goes to the others."""
     for waiting in range(len(heads), 0, -1):
         if most <= 0:
             return
         head = heads[len(heads) - waiting]
+        share = _within_cap(connection, head, caps(head.partition), -(-most // waiting), taken)
         query = (
             sa.select(ing_task.c.id)
-            .where(*_due(head.partition, now), ing_task.c.priority == head.priority, ing_task.c.id.not_in(exclude))
+            .where(*_due(head.partition, now), ing_task.c.priority == head.priority, ing_task.c.id.not_in(taken))
             .order_by(ing_task.c.priority, ing_task.c.scheduled_at, ing_task.c.id)
-            .limit(-(-most // waiting))
+            .limit(share)
         )
-        ids = list(connection.execute(locked(query, skip_locked=True)).scalars())
+        ids = list(connection.execute(locked(query, skip_locked=True)).scalars()) if share > 0 else []
         if ids:
             most -= len(ids)
             yield head, ids
+
+
+def _within_cap(connection: sa.Connection, head: Head, cap: int | None, wanted: int, taken: list[int]) -> int:
+    """How many of these the partition's cap has room for; claims of a capped partition come one by one."""
+    if cap is None:
+        return wanted
+    control = ing_partition_control
+    connection.execute(locked(sa.select(control.c.id).where(control.c.id == head.control_id)))
+    mine = in_partition(ing_task, head.partition)
+    leased = sa.and_(mine, ing_task.c.status_code.in_([status.value for status in LEASED_TASKS]))
+    begun = sa.and_(mine, ing_task.c.id.in_(taken))
+    live = connection.execute(sa.select(sa.func.count()).where(sa.or_(leased, begun))).scalar_one()
+    return min(wanted, cap - live)
 
 
 def _due(partition: Partition, now: datetime) -> list[sa.ColumnElement[bool]]:

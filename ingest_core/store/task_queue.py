@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, TaskStatus
 from ingest_core.model.work import Lease, Task
-from ingest_core.store.claims import ClaimTurn, active_partitions, take_tasks
+from ingest_core.store.claims import Caps, ClaimTurn, active_partitions, no_caps, take_tasks
 from ingest_core.store.columns import in_partition
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
@@ -29,11 +29,12 @@ _FREE = {"lease_owner": None, "leased_until": None}
 
 
 class SqlTaskQueue:
-    """A TaskQueue; `turn` says which of its claims begin at the least urgent end."""
+    """A TaskQueue; `turn` says which of its claims begin at the least urgent end, `caps` how many may be at work."""
 
-    def __init__(self, database: Database, turn: ClaimTurn | None = None) -> None:
+    def __init__(self, database: Database, turn: ClaimTurn | None = None, caps: Caps = no_caps) -> None:
         self._database = database
         self._turn = turn or ClaimTurn.anywhere()
+        self._caps = caps
 
     def claim(self, owner: str, ttl_seconds: int, source: str | None = None) -> Task | None:
         """The most urgent task that is due, leased to `owner`; none when there is none."""
@@ -46,7 +47,7 @@ class SqlTaskQueue:
 
         def work(connection: sa.Connection) -> list[Task]:
             now = self._database.now(connection)
-            ids = take_tasks(connection, now, most, source, least_urgent=least_urgent)
+            ids = take_tasks(connection, now, most, source, self._caps, least_urgent=least_urgent)
             if not ids:
                 return []
             connection.execute(

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from ingest_core.store.caps import LiveCaps
 from ingest_core.store.claims import LEAST_URGENT_EVERY, ClaimTurn
 from ingest_core.store.tables import ing_task
 from ingest_core.store.task_queue import SqlTaskQueue
@@ -15,6 +16,7 @@ from tests.support.stores import (
     compiled,
     plan_harvest,
     rows,
+    source_rows,
     together,
 )
 
@@ -114,3 +116,35 @@ def test_a_task_given_back_is_claimed_by_another_with_the_next_fence(stores: Sto
     stores.queue.release(task.lease)
     again = claim(others, "bob")
     assert (again.lease.task_id, again.lease.fence_no, again.attempt_no) == (task.lease.task_id, 2, 1)
+
+
+CAPPED = {"requests_per_second": 5, "burst": 1, "max_concurrency": 2}
+
+
+def capped(worker: Stores) -> SqlTaskQueue:
+    """A queue that asks the Registry how many may be at work."""
+    return SqlTaskQueue(worker.database, ClaimTurn(), LiveCaps(worker.gate, iter(range(0, 10_000, 100)).__next__))
+
+
+def test_no_more_tasks_of_a_partition_are_leased_than_its_cap(stores: Stores, others: Stores) -> None:
+    stores.registry.apply([source_rows(rate_limit=CAPPED)])
+    plan_harvest(stores, at(0), at(6))
+    plan_harvest(stores, at(0), at(6), spec=compiled("tapes"))
+    one, other = capped(stores), capped(others)
+    works = [lambda: one.claim_many("ann", TTL_SECONDS, 4), lambda: other.claim_many("bob", TTL_SECONDS, 4)]
+    claimed = [task for tasks in together(*works) for task in tasks]
+    claimed += one.claim_many("ann", TTL_SECONDS, 100)
+    assert [task.partition.provenance_code for task in claimed].count("books") == 2
+    assert [task.partition.provenance_code for task in claimed].count("tapes") == 6
+    mine = next(task for task in claimed if task.partition.provenance_code == "books")
+    (one if mine.lease.owner == "ann" else other).release(mine.lease)
+    assert len(other.claim_many("bob", TTL_SECONDS, 100)) == 1
+
+
+def test_a_cap_that_changes_holds_soon(stores: Stores) -> None:
+    stores.registry.apply([source_rows(rate_limit=CAPPED)])
+    plan_harvest(stores, at(0), at(6))
+    queue = capped(stores)
+    assert len(queue.claim_many("ann", TTL_SECONDS, 100)) == 2
+    stores.registry.apply([source_rows(rate_limit={**CAPPED, "max_concurrency": 5})])
+    assert len(queue.claim_many("ann", TTL_SECONDS, 100)) == 3

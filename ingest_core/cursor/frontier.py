@@ -1,28 +1,73 @@
 """The frontier: how far coverage reaches without a hole."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from typing import Protocol, TypeVar
 
 from ingest_core.model.id_range import missing_ranges
 from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage
 
+Edge = TypeVar("Edge", datetime, int)
+Edge_co = TypeVar("Edge_co", datetime, int, covariant=True)
 
-def fold_frontier(value: datetime, coverage: Iterable[Window]) -> datetime:
+
+class Stretch(Protocol[Edge_co]):
+    """Ground that was read: it takes a frontier that has reached its start to its end."""
+
+    @property
+    def start(self) -> Edge_co:
+        """The edge it starts from."""
+
+    @property
+    def end(self) -> Edge_co:
+        """The edge it reaches."""
+
+
+@dataclass(frozen=True, order=True)
+class IdStretch:
+    """The numbers after `start` up to `end`: an ID frontier is the last number that was read."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.start >= self.end:
+            raise ValueError(f"empty range of ids: {self.start + 1} > {self.end}")
+
+
+def closed_ids(first: int, last: int) -> IdStretch:
+    """The numbers from `first` to `last`, both of them in."""
+    return IdStretch(first - 1, last)
+
+
+def fold_frontier(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
     """The end of contiguous coverage from `value`, whatever the order of the events."""
-    for window in sorted(coverage):
-        if window.start > value:
+    return fold_rising(value, sorted(coverage, key=lambda one: one.start))
+
+
+def fold_frontier_down(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
+    """The start of contiguous coverage down from `value`, whatever the order of the events."""
+    return fold_falling(value, sorted(coverage, key=lambda one: one.end, reverse=True))
+
+
+def fold_rising(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
+    """The frontier from coverage in order of its starts, which is taken no further than the first hole."""
+    for one in coverage:
+        if one.start > value:
             break
-        value = max(value, window.end)
+        value = max(value, one.end)
     return value
 
 
-def fold_frontier_down(value: datetime, coverage: Iterable[Window]) -> datetime:
-    """The start of contiguous coverage down from `value`, whatever the order of the events."""
-    for window in sorted(coverage, key=lambda one: one.end, reverse=True):
-        if window.end < value:
+def fold_falling(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
+    """The frontier downward from coverage in order of its ends, the last first, no further than the first hole."""
+    for one in coverage:
+        if one.end < value:
             break
-        value = min(value, window.start)
+        value = min(value, one.start)
     return value
 
 
@@ -38,6 +83,12 @@ def whole_coverage(events: Iterable[Coverage]) -> Iterator[Coverage]:
         as_of = whole_as_of(found)
         if as_of is not None:
             yield Coverage(window, as_of)
+
+
+def whole_in_order(events: Iterable[Coverage], *, descending: bool) -> Iterator[Window]:
+    """The windows that were read whole, from events in the order a fold takes, and no more of them than it takes."""
+    for _, together in groupby(events, key=lambda one: one.window.end if descending else one.window.start):
+        yield from (one.window for one in whole_coverage(together))
 
 
 def whole_as_of(parts: Iterable[Coverage]) -> datetime | None:

@@ -1,15 +1,14 @@
 """What watermarks promise."""
 
-from datetime import datetime
 from typing import Any, Protocol
 
-from ingest_core.model.work import Namespace
+from ingest_core.model.work import CursorValue, Namespace
 
 
 class CursorStore(Protocol):
     """Watermarks: only ever forward, always what the events say."""
 
-    def advance(self, namespace: Namespace) -> datetime | None:
+    def advance(self, namespace: Namespace) -> CursorValue | None:
         """Move the value to the end of contiguous coverage; the value afterwards."""
 
     def repair(self) -> None:

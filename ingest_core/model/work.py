@@ -36,6 +36,9 @@ class Namespace:
     cursor_type: CursorType = CursorType.TIME
 
 
+CursorValue = datetime | int | str
+"""Where a cursor stands: an instant, the last id that was read, or a token."""
+
 ID_FIELD = "provider_id"
 """What a slice of ids asks for in its expression."""
 

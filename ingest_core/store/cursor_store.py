@@ -1,60 +1,84 @@
-"""Cursors and their events: events first, values after."""
+"""Cursors: events first, values after."""
 
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_coverage
-from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import CursorType, Direction, EventType, NamespaceScope, Operation
-from ingest_core.model.id_range import IdRange, range_of
-from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, Namespace, Partition
+from ingest_core.model.work import CursorValue, Namespace, Partition
 from ingest_core.store.columns import in_namespace, namespace_values
+from ingest_core.store.cursor_events import (
+    AXES,
+    COVERS,
+    LINEAGE,
+    append_event,
+    frontier_from,
+    value_text,
+)
 from ingest_core.store.database import Database
+from ingest_core.store.dialect import locked
 from ingest_core.store.tables import ing_cursor, ing_cursor_event
 
 
-def append_event(
+def open_cursor(
     connection: sa.Connection,
     namespace: Namespace,
-    event_type: EventType,
-    window: Window,
+    value: CursorValue,
     *,
     now: datetime,
-    as_of: datetime,
     lineage: dict[str, Any],
-    key_parts: tuple[Any, ...],
-    new_instant: datetime,
-    observed_max: datetime | None = None,
-    part: IdRange | None = None,
+    window: Window | None = None,
+    **columns: Any,
 ) -> None:
-    """Write an event once: the same key again has no further effect."""
-    key = hash_of(namespace_values(namespace), event_type.value, *key_parts)
-    known = connection.execute(sa.select(ing_cursor_event.c.id).where(ing_cursor_event.c.idempotent_key == key)).first()
-    if known:
-        return
-    connection.execute(
-        sa.insert(ing_cursor_event).values(
-            **namespace_values(namespace),
-            cursor_type_code=namespace.cursor_type.value,
-            direction_code=namespace.direction.value,
-            event_type=event_type.value,
-            window_from=window.start,
-            window_to=window.end,
-            range=part.json() if part else None,
-            as_of=as_of,
-            new_value=format_instant(new_instant),
-            new_instant=new_instant,
-            observed_max_value=format_instant(observed_max) if observed_max else None,
-            idempotent_key=key,
-            created_at=now,
-            updated_at=now,
-            **lineage,
-        )
+    """Where a namespace begins: one ANCHOR event, and the cursor's first value."""
+    append_event(
+        connection,
+        namespace,
+        EventType.ANCHOR,
+        window,
+        now=now,
+        as_of=now,
+        lineage=lineage,
+        key_parts=("anchor",),
+        value=value,
     )
+    insert_cursor(connection, namespace, value, now=now, lineage=lineage, **columns)
+
+
+def insert_cursor(
+    connection: sa.Connection,
+    namespace: Namespace,
+    value: CursorValue,
+    *,
+    now: datetime,
+    lineage: dict[str, Any],
+    **columns: Any,
+) -> None:
+    """The cursor's row, at its first value."""
+    row = {
+        **namespace_values(namespace),
+        "cursor_type_code": namespace.cursor_type.value,
+        "direction_code": namespace.direction.value,
+        **value_columns(value),
+        **lineage,
+        "created_at": now,
+        "updated_at": now,
+    }
+    if isinstance(value, datetime):
+        row["anchor_instant"] = value
+    connection.execute(sa.insert(ing_cursor).values(**(row | columns)))
+
+
+def value_columns(value: CursorValue) -> dict[str, Any]:
+    """The columns of a cursor's value: as text, and as what its kind is compared by."""
+    columns: dict[str, Any] = {"cursor_value": value_text(value)}
+    if isinstance(value, datetime):
+        columns["normalized_instant"] = value
+    elif isinstance(value, int):
+        columns["normalized_numeric"] = value
+    return columns
 
 
 class SqlCursorStore:
@@ -63,69 +87,81 @@ class SqlCursorStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def advance(self, namespace: Namespace) -> datetime | None:
+    def advance(self, namespace: Namespace) -> CursorValue | None:
         """Move the value to the end of contiguous coverage; the value afterwards."""
+        if namespace.cursor_type == CursorType.TOKEN:
+            return self._database.transact(lambda connection: self._take_last(connection, namespace))
         return self._database.transact(lambda connection: self._advance(connection, namespace))
 
-    def _advance(self, connection: sa.Connection, namespace: Namespace) -> datetime | None:
-        cursor, event = ing_cursor, ing_cursor_event
-        row = connection.execute(
-            sa.select(
-                cursor.c.id, cursor.c.normalized_instant, cursor.c.observed_max_value, cursor.c.is_descending
-            ).where(in_namespace(cursor, namespace))
-        ).first()
+    def _advance(self, connection: sa.Connection, namespace: Namespace) -> CursorValue | None:
+        cursor = ing_cursor
+        axis = AXES[namespace.cursor_type]
+        columns = (cursor.c.id, axis.value.label("value"), cursor.c.observed_max_value, cursor.c.is_descending)
+        row = connection.execute(sa.select(*columns).where(in_namespace(cursor, namespace))).first()
         if row is None:
             return None
-        value: datetime = row.normalized_instant
-        beyond = connection.execute(
-            sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range).where(
-                in_namespace(event, namespace),
-                event.c.event_type == EventType.COVERAGE.value,
-                event.c.window_from < value if row.is_descending else event.c.window_to > value,
-            )
-        )
-        events = (Coverage(Window(start, end), as_of, range_of(part)) for start, end, as_of, part in beyond)
-        fold = fold_frontier_down if row.is_descending else fold_frontier
-        frontier = fold(value, [event.window for event in whole_coverage(events)])
-        if frontier != value:
+        frontier: CursorValue = frontier_from(connection, namespace, row.value, descending=bool(row.is_descending))
+        if frontier != row.value:
             self._move(connection, row, namespace, frontier)
         return frontier
 
-    def _move(self, connection: sa.Connection, row: sa.Row[Any], namespace: Namespace, frontier: datetime) -> None:
+    def _move(self, connection: sa.Connection, row: sa.Row[Any], namespace: Namespace, frontier: Any) -> None:
         """Compare and set: a value that is already further stays; the event that ends there is its lineage."""
-        cursor, event, value = ing_cursor, ing_cursor_event, row.normalized_instant
-        edge = event.c.window_from if row.is_descending else event.c.window_to
+        cursor, event, value, axis = ing_cursor, ing_cursor_event, row.value, AXES[namespace.cursor_type]
+        edge = axis.reached(descending=bool(row.is_descending))
         last = connection.execute(
             sa.select(event)
-            .where(in_namespace(event, namespace), edge == frontier, event.c.event_type == EventType.COVERAGE.value)
+            .where(in_namespace(event, namespace), edge == frontier, COVERS)
             .order_by(event.c.id.desc())
             .limit(1)
-        ).one()
+        ).first()
         passed = (edge >= frontier, edge < value) if row.is_descending else (edge > value, edge <= frontier)
         observed = connection.execute(
             sa.select(sa.func.max(event.c.observed_max_value)).where(in_namespace(event, namespace), *passed)
         ).scalar()
-        behind = cursor.c.normalized_instant > frontier if row.is_descending else cursor.c.normalized_instant < frontier
-        lineage = ("schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id", "batch_id", "expr_hash")
+        behind = axis.value > frontier if row.is_descending else axis.value < frontier
         connection.execute(
             sa.update(cursor)
             .where(cursor.c.id == row.id, behind)
             .values(
-                normalized_instant=frontier,
-                cursor_value=format_instant(frontier),
+                **value_columns(frontier),
                 observed_max_value=max(observed or "", row.observed_max_value or "") or None,
                 version=cursor.c.version + 1,
                 updated_at=self._database.now_sql(),
-                **{name: getattr(last, name) for name in lineage},
+                **({name: getattr(last, name) for name in LINEAGE} if last else {}),
             )
         )
+
+    def _take_last(self, connection: sa.Connection, namespace: Namespace) -> str | None:
+        """Tokens have no order: the last event's is the value, and the lock keeps a slow reader from undoing it."""
+        cursor, event = ing_cursor, ing_cursor_event
+        stands = sa.select(cursor.c.id, cursor.c.cursor_value).where(in_namespace(cursor, namespace))
+        row = connection.execute(locked(stands)).first()
+        if row is None:
+            return None
+        newest = sa.select(event).where(in_namespace(event, namespace)).order_by(event.c.id.desc()).limit(1)
+        last = connection.execute(newest).first()
+        if last is None or last.new_value == row.cursor_value:
+            return str(row.cursor_value)
+        changes = {name: getattr(last, name) for name in LINEAGE}
+        connection.execute(
+            sa.update(cursor)
+            .where(cursor.c.id == row.id)
+            .values(
+                cursor_value=last.new_value,
+                version=cursor.c.version + 1,
+                updated_at=self._database.now_sql(),
+                **changes,
+            )
+        )
+        return str(last.new_value)
 
     def repair(self) -> None:
         """Advance every cursor that a crash left behind its events."""
         with self._database.read() as connection:
             rows = connection.execute(sa.select(ing_cursor)).all()
         for row in rows:
-            self.advance(_namespace_of(row))
+            self.advance(namespace_from(row))
 
     def cursors(self) -> list[dict[str, Any]]:
         """Every cursor as reports show it."""
@@ -149,7 +185,8 @@ class SqlCursorStore:
             ]
 
 
-def _namespace_of(row: sa.Row[Any]) -> Namespace:
+def namespace_from(row: sa.Row[Any]) -> Namespace:
+    """The namespace of a cursor's or an event's row."""
     partition = Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code))
     return Namespace(
         partition,

@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.store.registry_tables import metadata
-from ingest_core.store.types import BigId, RawJson, Utc, binary, code, json_value, long_text
+from ingest_core.store.types import BigId, RawJson, Utc, Whole, binary, code, json_value, long_text
 
 HASH = 64
 
@@ -234,7 +234,7 @@ ing_cursor = sa.Table(
     sa.Column("direction_code", code(32), nullable=False),
     sa.Column("cursor_value", long_text(), nullable=False),
     sa.Column("normalized_instant", Utc),
-    sa.Column("normalized_numeric", sa.Numeric(38, 0)),
+    sa.Column("normalized_numeric", Whole),
     sa.Column("anchor_instant", Utc),
     sa.Column("settled_instant", Utc),
     sa.Column("observed_max_value", long_text()),
@@ -267,8 +267,8 @@ ing_cursor_event = sa.Table(
     sa.Column("new_value", long_text()),
     sa.Column("prev_instant", Utc),
     sa.Column("new_instant", Utc),
-    sa.Column("prev_numeric", sa.Numeric(38, 0)),
-    sa.Column("new_numeric", sa.Numeric(38, 0)),
+    sa.Column("prev_numeric", Whole),
+    sa.Column("new_numeric", Whole),
     sa.Column("observed_max_value", long_text()),
     sa.Column("idempotent_key", code(HASH), nullable=False),
     *_last_lineage(required=True),
@@ -276,8 +276,9 @@ ing_cursor_event = sa.Table(
     *_times(),
     sa.UniqueConstraint("idempotent_key", name="uk_cur_evt_idem"),
     sa.Index("idx_cur_evt_timeline", *_NAMESPACE_KEY, "created_at"),
-    sa.Index("idx_cur_evt_window", *_NAMESPACE_KEY, "window_to"),
+    sa.Index("idx_cur_evt_reach", *_NAMESPACE_KEY, "window_to", "window_from"),
     sa.Index("idx_cur_evt_from", *_NAMESPACE_KEY, "window_from"),
+    sa.Index("idx_cur_evt_number", *_NAMESPACE_KEY, "prev_numeric", "new_numeric"),
     sa.Index("idx_cur_evt_instant", "provenance_code", "operation_code", "new_instant"),
     sa.Index("idx_cur_evt_numeric", "provenance_code", "operation_code", "new_numeric"),
     sa.Index("idx_cur_evt_lineage", "schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id"),

@@ -6,17 +6,15 @@ from itertools import islice
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import EventType, PlanStatus, SliceStatus, TaskStatus
-from ingest_core.model.instant import format_instant
+from ingest_core.model.codes import PlanStatus, SliceStatus, TaskStatus
 from ingest_core.model.slice_codes import SignalState
 from ingest_core.model.work import Namespace
 from ingest_core.planning.ports import Anchor, PlanHead
 from ingest_core.planning.slicing import SliceDraft
-from ingest_core.store.columns import inserted_id, namespace_values, partition_values
-from ingest_core.store.cursor_store import append_event
+from ingest_core.store.columns import inserted_id, partition_values
+from ingest_core.store.cursor_store import open_cursor
 from ingest_core.store.dialect import insert_many
 from ingest_core.store.tables import (
-    ing_cursor,
     ing_plan,
     ing_plan_slice,
     ing_schedule_instance,
@@ -64,32 +62,16 @@ class PlanWriter:
     def anchor(self, anchor: Anchor, plan_id: int) -> None:
         """The one write of the planner to cursors: where this namespace begins."""
         now, lineage = self._now, {"schedule_instance_id": self._instance_id, "plan_id": plan_id}
-        append_event(
+        bounds = {"bound_from": anchor.bound_from, "bound_to": anchor.bound_to}
+        open_cursor(
             self._connection,
             self._namespace,
-            EventType.ANCHOR,
-            anchor.window,
+            anchor.value,
             now=now,
-            as_of=now,
             lineage=lineage,
-            key_parts=("anchor",),
-            new_instant=anchor.value,
-        )
-        self._connection.execute(
-            sa.insert(ing_cursor).values(
-                **namespace_values(self._namespace),
-                cursor_type_code=self._namespace.cursor_type.value,
-                direction_code=self._namespace.direction.value,
-                cursor_value=format_instant(anchor.value),
-                normalized_instant=anchor.value,
-                anchor_instant=anchor.value,
-                bound_from=anchor.bound_from,
-                bound_to=anchor.bound_to,
-                is_descending=int(anchor.descending),
-                **lineage,
-                created_at=now,
-                updated_at=now,
-            )
+            window=anchor.window,
+            **bounds,
+            is_descending=int(anchor.descending),
         )
 
     def slices(self, plan_id: int, drafts: Iterable[SliceDraft], after: int = 0) -> int:

@@ -16,7 +16,7 @@ from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 from ingest_core.store import reslices
 from ingest_core.store.checkpoints import checkpoint_json
 from ingest_core.store.columns import partition_values
-from ingest_core.store.cursor_store import append_event
+from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
@@ -246,7 +246,7 @@ class SqlRunLedger:
                 "expr_hash": task.expr_hash,
             },
             key_parts=(task.lineage.task_id, covered.json(), *([task.range.json()] if task.range else [])),
-            new_instant=covered.end,
+            value=covered.end,
             observed_max=outcome.observed_max,
             part=task.range,
         )

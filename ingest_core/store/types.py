@@ -13,6 +13,11 @@ from ingest_core.model.instant import as_utc, from_micros, to_micros
 MYSQL_BINARY_COLLATION = "utf8mb4_0900_bin"
 """Byte by byte, trailing spaces too; MariaDB calls it utf8mb4_nopad_bin, see the migrations."""
 
+MOST_DIGITS = 38
+_LEAST_WHOLE = -1
+"""Before the first id there is."""
+_BEYOND_SQLITE = 2**63
+
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 """A row's number."""
 
@@ -45,6 +50,44 @@ class Utc(sa.types.TypeDecorator[datetime]):
         if value is None:
             return None
         return from_micros(value) if dialect.name == "sqlite" else as_utc(value)
+
+
+class Whole(sa.types.TypeDecorator[int]):
+    """A whole number of up to 38 digits, exact and in order.
+
+    SQLite's own numbers end at 64 bits and become inexact beyond: there, larger ones are text that sorts after them.
+    """
+
+    impl = sa.Numeric
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The database's own type."""
+        return dialect.type_descriptor(_SqliteWhole() if dialect.name == "sqlite" else sa.Numeric(MOST_DIGITS, 0))
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> Any:
+        """In, if it fits."""
+        if value is None:
+            return None
+        if not _LEAST_WHOLE <= value < 10**MOST_DIGITS:
+            raise ValueError(f"{value} is below {_LEAST_WHOLE} or has more than {MOST_DIGITS} digits")
+        return f"n{value:0{MOST_DIGITS}}" if dialect.name == "sqlite" and value >= _BEYOND_SQLITE else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:
+        """An int out, always."""
+        if value is None:
+            return None
+        return int(value.removeprefix("n")) if isinstance(value, str) else int(value)
+
+
+class _SqliteWhole(sa.types.UserDefinedType[Any]):
+    """NUMERIC without SQLAlchemy's way through floats."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        """The column's type."""
+        return f"NUMERIC({MOST_DIGITS}, 0)"
 
 
 def code(length: int = 64) -> sa.String:

@@ -33,3 +33,9 @@ CREATE INDEX idx_outbox_sent ON ing_outbox_message (status_code, sent_at, id) WH
 CREATE INDEX idx_quarantine_item ON ing_quarantine (provenance_code, endpoint_name, provider_id);
 
 ALTER TABLE ing_quarantine ADD COLUMN record_remarks JSONB;
+
+CREATE INDEX idx_cur_evt_reach ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, window_to, window_from);
+
+CREATE INDEX idx_cur_evt_number ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, prev_numeric, new_numeric);
+
+DROP INDEX idx_cur_evt_window;

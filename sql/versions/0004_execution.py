@@ -14,7 +14,7 @@ depends_on = None
 MARIADB_COLLATION = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin")
 _ADDS = re.compile(r"CREATE TABLE (?P<table>\w+) |ALTER TABLE (?P<owner>\w+) ADD COLUMN [`\"]?(?P<column>\w+)|CREATE INDEX (?P<index>\w+) ON (?P<on>\w+) ")
 _DROPS = re.compile(r"DROP INDEX (?P<index>\w+)")
-_DROPPED_FROM = "ing_outbox_message"
+_DROPPED_FROM = ("ing_outbox_message", "ing_cursor_event")
 
 
 def upgrade() -> None:
@@ -33,7 +33,7 @@ def _done(bind: sa.Connection, statement: str) -> bool:
     """Whether an upgrade that was interrupted, where DDL is in no transaction, came this far."""
     catalogue = sa.inspect(bind)
     if drops := _DROPS.match(statement):
-        return drops["index"] not in {index["name"] for index in catalogue.get_indexes(_DROPPED_FROM)}
+        return drops["index"] not in {one["name"] for table in _DROPPED_FROM for one in catalogue.get_indexes(table)}
     adds = _ADDS.match(statement)
     assert adds is not None, statement
     if adds["table"]:

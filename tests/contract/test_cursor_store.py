@@ -7,14 +7,14 @@ from threading import Event, current_thread
 
 import pytest
 
-from ingest_core.cursor.frontier import fold_frontier
+from ingest_core.cursor.frontier import fold_rising
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import EventType, TaskStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
-from ingest_core.store import cursor_store
-from ingest_core.store.cursor_store import append_event
+from ingest_core.store import cursor_events
+from ingest_core.store.cursor_events import append_event
 from ingest_core.store.tables import ing_cursor, ing_cursor_event
 from tests.support.stores import (
     NAMESPACE,
@@ -58,7 +58,7 @@ def cover(stores: Stores, start: float, end: float, part: IdRange | None = None)
             as_of=at(9),
             lineage={"plan_id": 1, "task_id": 1},
             key_parts=(1, start, end, *([part.json()] if part else [])),
-            new_instant=at(end),
+            value=at(end),
             part=part,
         )
 
@@ -203,7 +203,7 @@ def slow_worker(stores: Stores, others: Stores, monkeypatch: pytest.MonkeyPatch)
     computed, overtaken = Event(), Event()
 
     def slow_fold(start: datetime, coverage: Iterable[Window]) -> datetime:
-        frontier = fold_frontier(start, coverage)
+        frontier = fold_rising(start, coverage)
         if current_thread() is slow_thread[0] and not computed.is_set():
             computed.set()
             overtaken.wait(0.3)
@@ -222,7 +222,7 @@ def slow_worker(stores: Stores, others: Stores, monkeypatch: pytest.MonkeyPatch)
         overtaken.set()
         return reached
 
-    monkeypatch.setattr(cursor_store, "fold_frontier", slow_fold)
+    monkeypatch.setattr(cursor_events, "fold_rising", slow_fold)
     return together(slow, fast)
 
 

@@ -12,7 +12,7 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage, Namespace, Partition
 from ingest_core.planning.ports import PlanTransaction
-from ingest_core.store.cursor_store import append_event
+from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_reslice_request, ing_task
 from tests.support.planning_store import (
@@ -66,7 +66,7 @@ def test_coverage_comes_with_its_time_and_its_range(desk: Desk, harvest: Namespa
     with desk.database.write() as connection:
         append_event(
             connection, harvest, EventType.COVERAGE, hours(1, 2), now=at(9), as_of=at(8), lineage={"plan_id": 1},
-            key_parts=("one",), new_instant=at(2), part=part,
+            key_parts=("one",), value=at(2), part=part,
         )  # fmt: skip
     assert read(desk, harvest, hours(0, 4)) == [Coverage(hours(1, 2), at(8), part)]
 

@@ -220,17 +220,32 @@ def fill_events(stores: Stores) -> None:
     fill(stores, ing_cursor_event, values)
 
 
-def test_advancing_reads_only_the_events_above_the_watermark(stores: Stores) -> None:
+ACROSS, BEYOND, BELOW = (
+    "ing_cursor_event.window_to >",
+    "ing_cursor_event.window_from >=",
+    "ing_cursor_event.window_to <=",
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "index"),
+    [pytest.param(ACROSS, "idx_cur_evt_", id="across"), pytest.param(BEYOND, "idx_cur_evt_from", id="beyond")],
+)
+def test_advancing_reads_only_the_events_from_the_watermark_on(stores: Stores, words: str, index: str) -> None:
     fill_events(stores)
-    plans = explain(stores.database, lambda: stores.cursors.advance(NAMESPACE), "ing_cursor_event.window_to >")
-    assert found_by(plans, "idx_cur_evt_window"), plans
+    plans = explain(stores.database, lambda: stores.cursors.advance(NAMESPACE), words)
+    assert found_by(plans, index), plans
 
 
-def test_advancing_down_reads_only_the_events_below_the_watermark(stores: Stores) -> None:
+@pytest.mark.parametrize(
+    ("words", "index"),
+    [pytest.param(ACROSS, "idx_cur_evt_", id="across"), pytest.param(BELOW, "idx_cur_evt_reach", id="below")],
+)
+def test_advancing_down_reads_only_the_events_from_the_watermark_down(stores: Stores, words: str, index: str) -> None:
     fill_events(stores)
     change(stores.database, ing_cursor, is_descending=1, normalized_instant=at(5 - TASKS))
-    plans = explain(stores.database, lambda: stores.cursors.advance(NAMESPACE), "ing_cursor_event.window_from <")
-    assert found_by(plans, "idx_cur_evt_from"), plans
+    plans = explain(stores.database, lambda: stores.cursors.advance(NAMESPACE), words)
+    assert found_by(plans, index), plans
 
 
 def test_planning_reads_only_the_events_of_its_window(stores: Stores) -> None:

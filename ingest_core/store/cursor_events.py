@@ -1,0 +1,164 @@
+"""Cursor events: written once, read in the order a frontier takes them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.cursor.frontier import IdStretch, fold_falling, fold_rising, whole_in_order
+from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import CursorType, EventType
+from ingest_core.model.id_range import IdRange, range_of
+from ingest_core.model.instant import format_instant
+from ingest_core.model.window import Window
+from ingest_core.model.work import Coverage, CursorValue, Namespace
+from ingest_core.store.columns import in_namespace, namespace_values
+from ingest_core.store.tables import ing_cursor, ing_cursor_event
+
+CHUNK = 100
+"""So many events are read at once; a frontier stops at the first hole."""
+
+COVERS = ing_cursor_event.c.event_type != EventType.ANCHOR.value
+"""Whatever covers ground: readings, what they were compacted to, and ground taken over from another namespace."""
+
+LINEAGE = ("schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id", "batch_id", "expr_hash")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The columns a kind of watermark is measured in: of its events, and of its value."""
+
+    start: sa.Column[Any]
+    end: sa.Column[Any]
+    new: sa.Column[Any]
+    value: sa.Column[Any]
+
+    def edge(self, *, descending: bool) -> sa.Column[Any]:
+        """The column whose order a fold takes events in."""
+        return self.end if descending else self.start
+
+    def reached(self, *, descending: bool) -> sa.Column[Any]:
+        """The column a fold ends at."""
+        return self.start if descending else self.end
+
+
+_EVENT, _CURSOR = ing_cursor_event.c, ing_cursor.c
+AXES = {
+    CursorType.TIME: Axis(_EVENT.window_from, _EVENT.window_to, _EVENT.new_instant, _CURSOR.normalized_instant),
+    CursorType.ID: Axis(_EVENT.prev_numeric, _EVENT.new_numeric, _EVENT.new_numeric, _CURSOR.normalized_numeric),
+}
+"""A TOKEN has none: it is never compared."""
+
+
+def value_text(value: CursorValue) -> str:
+    """A value as `cursor_value` and `new_value` keep it."""
+    return format_instant(value) if isinstance(value, datetime) else str(value)
+
+
+def append_event(
+    connection: sa.Connection,
+    namespace: Namespace,
+    event_type: EventType,
+    covered: Window | IdStretch | None,
+    *,
+    now: datetime,
+    as_of: datetime,
+    lineage: dict[str, Any],
+    key_parts: tuple[Any, ...],
+    value: CursorValue,
+    observed_max: datetime | None = None,
+    part: IdRange | None = None,
+    remarks: dict[str, Any] | None = None,
+) -> bool:
+    """Write an event once: the same key again has no further effect. Whether it is new."""
+    key = hash_of(namespace_values(namespace), event_type.value, *key_parts)
+    known = connection.execute(sa.select(ing_cursor_event.c.id).where(ing_cursor_event.c.idempotent_key == key)).first()
+    if known:
+        return False
+    connection.execute(
+        sa.insert(ing_cursor_event).values(
+            **namespace_values(namespace),
+            cursor_type_code=namespace.cursor_type.value,
+            direction_code=namespace.direction.value,
+            event_type=event_type.value,
+            range=part.json() if part else None,
+            as_of=as_of,
+            observed_max_value=format_instant(observed_max) if observed_max else None,
+            idempotent_key=key,
+            record_remarks=remarks,
+            created_at=now,
+            updated_at=now,
+            **_value_columns(value),
+            **_covered_columns(covered),
+            **lineage,
+        )
+    )
+    return True
+
+
+def _value_columns(value: CursorValue) -> dict[str, Any]:
+    columns: dict[str, Any] = {"new_value": value_text(value)}
+    if isinstance(value, datetime):
+        columns["new_instant"] = value
+    elif isinstance(value, int):
+        columns["new_numeric"] = value
+    return columns
+
+
+def _covered_columns(covered: Window | IdStretch | None) -> dict[str, Any]:
+    if isinstance(covered, Window):
+        return {"window_from": covered.start, "window_to": covered.end}
+    return {"prev_value": str(covered.start), "prev_numeric": covered.start} if covered else {}
+
+
+def frontier_from(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Any:
+    """How far coverage reaches from `value` without a hole; nothing is read beyond the first one."""
+    rows = chain(
+        _across(connection, namespace, value, descending=descending),
+        _beyond(connection, namespace, value, descending=descending),
+    )
+    fold = fold_falling if descending else fold_rising
+    if namespace.cursor_type == CursorType.ID:
+        return fold(value, (IdStretch(row.start, row.end) for row in rows))
+    return fold(value, whole_in_order(map(coverage_of, rows), descending=descending))
+
+
+def coverage_of(row: sa.Row[Any]) -> Coverage:
+    """The reading an event of time tells of."""
+    return Coverage(Window(row.start, row.end), row.as_of, range_of(row.range))
+
+
+def _covering(namespace: Namespace) -> sa.Select[Any]:
+    axis, event = AXES[namespace.cursor_type], ing_cursor_event
+    columns = (event.c.id, axis.start.label("start"), axis.end.label("end"), event.c.as_of, event.c.range)
+    return sa.select(*columns).where(in_namespace(event, namespace), COVERS)
+
+
+def _across(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Iterable[sa.Row[Any]]:
+    """The few events on both sides of `value`: index and condition are of the same columns."""
+    axis = AXES[namespace.cursor_type]
+    rows = connection.execute(_covering(namespace).where(axis.end > value, axis.start < value)).all()
+    return sorted(rows, key=lambda row: row.end if descending else row.start)
+
+
+def _beyond(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Iterator[sa.Row[Any]]:
+    """The events from `value` on, in order, chunk by chunk."""
+    edge = AXES[namespace.cursor_type].edge(descending=descending)
+    order = (edge.desc() if descending else edge, ing_cursor_event.c.id)
+    query = _covering(namespace).order_by(*order).limit(CHUNK)
+    where = edge <= value if descending else edge >= value
+    while True:
+        rows = connection.execute(query.where(where)).all()
+        yield from rows
+        if len(rows) < CHUNK:
+            return
+        where = _after(edge, rows[-1], descending=descending)
+
+
+def _after(edge: sa.Column[Any], row: sa.Row[Any], *, descending: bool) -> sa.ColumnElement[bool]:
+    last = row.end if descending else row.start
+    onward, further = (edge <= last, edge < last) if descending else (edge >= last, edge > last)
+    return sa.and_(onward, sa.or_(further, ing_cursor_event.c.id > row.id))

@@ -33,6 +33,9 @@ from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.settings import Settings, load_settings
 from ingest_core.shipped import shipped_sources
 from ingest_core.store.caps import LiveCaps
+from ingest_core.store.cursor_adoption import SqlCursorAdoption
+from ingest_core.store.cursor_compaction import SqlCursorCompaction
+from ingest_core.store.cursor_reports import SqlCursorReports
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.dictionary import seed_dictionary
@@ -74,6 +77,9 @@ class App:
     executor: Executor
     cursors: CursorStore
     control: WorkControl
+    cursor_reports: SqlCursorReports
+    cursor_adoption: SqlCursorAdoption
+    cursor_compaction: SqlCursorCompaction
     readside: SqlReadside
     items: SqlItemReader
     quarantine: SqlQuarantineStore
@@ -126,6 +132,9 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         control=control,
+        cursor_reports=SqlCursorReports(database),
+        cursor_adoption=SqlCursorAdoption(database, cursors),
+        cursor_compaction=SqlCursorCompaction(database),
         readside=SqlReadside(database),
         items=SqlItemReader(database),
         quarantine=quarantine,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import control, demo, items, outbox, plan, quarantine, registry, source, work
+from flows.cli import control, cursor, demo, items, outbox, plan, quarantine, registry, source, work
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
@@ -52,6 +52,7 @@ work.register(app)
 control.register(app)
 quarantine.register(app)
 items.register(app)
+cursor.register(app)
 source.register(app)
 outbox.register(app)
 

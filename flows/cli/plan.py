@@ -195,6 +195,7 @@ def explain_window(
         "endpoint": proposal.namespace.partition.endpoint_name,
         "operation": operation.value,
         "campaign": proposal.campaign,
+        "namespace_key": proposal.namespace.key,
         "window": {"from": format_instant(decision.start), "to": format_instant(decision.end)},
         "empty": decision.window is None,
         "reason": decision.reason,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table
 from flows.cli.signals import stopped_by_signals
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
@@ -14,8 +14,6 @@ from ingest_core.execution.outcomes import RunSummary
 from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.work import Task
 
-cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
-
 OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
 
 
@@ -23,8 +21,6 @@ def register(app: typer.Typer) -> None:
     """Hang these commands into the tree."""
     app.command("execute", epilog="Example: patra execute --until-idle --json")(execute)
     app.command("status", epilog="Example: patra status crossref")(status)
-    cursor_app.command("list", epilog="Example: patra cursor list --json")(cursor_list)
-    app.add_typer(cursor_app, name="cursor")
 
 
 def execute(
@@ -105,24 +101,3 @@ def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
         for entry in entries
     )
     print_table("partitions", columns, rows)
-
-
-def cursor_list(*, as_json: AsJson = False) -> None:
-    """List every watermark."""
-    with open_app() as app:
-        entries = app.cursors.cursors()
-    if as_json:
-        print_json(entries)
-        return
-    columns = ("source", "operation", "key", "watermark", "newest record seen")
-    rows = (
-        (
-            f"{entry['provenance']}.{entry['endpoint']}",
-            entry["operation"],
-            entry["cursor_key"],
-            shown_instant(entry["value"]),
-            shown_instant(entry["observed_max"]),
-        )
-        for entry in entries
-    )
-    print_table("cursors", columns, rows)

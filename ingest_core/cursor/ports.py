@@ -14,5 +14,8 @@ class CursorStore(Protocol):
     def repair(self) -> None:
         """Advance every cursor that a crash left behind its events."""
 
+    def restore(self, namespace: Namespace) -> None:
+        """Make a row that was lost again, at the value it began with."""
+
     def cursors(self) -> list[dict[str, Any]]:
         """Every cursor as reports show it."""

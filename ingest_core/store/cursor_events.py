@@ -116,14 +116,21 @@ def _covered_columns(covered: Window | IdStretch | None) -> dict[str, Any]:
 
 def frontier_from(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Any:
     """How far coverage reaches from `value` without a hole; nothing is read beyond the first one."""
+    covered = whole_beyond(connection, namespace, value, descending=descending)
+    return (fold_falling if descending else fold_rising)(value, covered)
+
+
+def whole_beyond(
+    connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool
+) -> Iterator[Window | IdStretch]:
+    """The ground covered from `value` on, in the order a fold takes it; what lies across `value` comes first."""
     rows = chain(
         _across(connection, namespace, value, descending=descending),
         _beyond(connection, namespace, value, descending=descending),
     )
-    fold = fold_falling if descending else fold_rising
     if namespace.cursor_type == CursorType.ID:
-        return fold(value, (IdStretch(row.start, row.end) for row in rows))
-    return fold(value, whole_in_order(map(coverage_of, rows), descending=descending))
+        return (IdStretch(row.start, row.end) for row in rows)
+    return whole_in_order(map(coverage_of, rows), descending=descending)
 
 
 def coverage_of(row: sa.Row[Any]) -> Coverage:
@@ -162,3 +169,45 @@ def _after(edge: sa.Column[Any], row: sa.Row[Any], *, descending: bool) -> sa.Co
     last = row.end if descending else row.start
     onward, further = (edge <= last, edge < last) if descending else (edge >= last, edge > last)
     return sa.and_(onward, sa.or_(further, ing_cursor_event.c.id > row.id))
+
+
+def anchor_event(connection: sa.Connection, namespace: Namespace) -> sa.Row[Any] | None:
+    """The event that began the namespace: its anchor, or its beginning as another's heir."""
+    event = ing_cursor_event
+    heir = sa.and_(
+        event.c.event_type == EventType.ADOPT.value, event.c.window_from.is_(None), event.c.prev_numeric.is_(None)
+    )
+    query = (
+        sa.select(event)
+        .where(in_namespace(event, namespace), sa.or_(event.c.event_type == EventType.ANCHOR.value, heir))
+        .order_by(event.c.created_at, event.c.id)
+        .limit(1)
+    )
+    return connection.execute(query).first()
+
+
+def stretch_of(row: sa.Row[Any]) -> Coverage | IdStretch | None:
+    """The ground a whole event row covers; none for one that only began a namespace, or holds a token."""
+    if row.event_type == EventType.ANCHOR.value:
+        return None
+    if row.window_from is not None:
+        return Coverage(Window(row.window_from, row.window_to), row.as_of, range_of(row.range))
+    return IdStretch(row.prev_numeric, row.new_numeric) if row.prev_numeric is not None else None
+
+
+def event_value(row: sa.Row[Any]) -> Any:
+    """The value an event stands for, as its kind is compared by."""
+    kind = CursorType(row.cursor_type_code)
+    return row.new_value if kind == CursorType.TOKEN else getattr(row, AXES[kind].new.name)
+
+
+def stretch(kind: CursorType, value: Any, other: Any, *, descending: bool) -> Window | IdStretch:
+    """The ground between two values, the one it begins at first."""
+    start, end = (other, value) if descending else (value, other)
+    return IdStretch(start, end) if kind == CursorType.ID else Window(start, end)
+
+
+def began_at_its_end(event: sa.Row[Any]) -> bool:
+    """Whether a namespace runs down, told by the event that began it."""
+    said = (event.record_remarks or {}).get("descending")
+    return bool(said) if said is not None else event.window_to is not None and event.new_instant == event.window_to

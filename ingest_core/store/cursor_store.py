@@ -6,6 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.codes import CursorType, Direction, EventType, NamespaceScope, Operation
+from ingest_core.model.expression import Const
+from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.window import Window
 from ingest_core.model.work import CursorValue, Namespace, Partition
 from ingest_core.store.columns import in_namespace, namespace_values
@@ -13,13 +15,16 @@ from ingest_core.store.cursor_events import (
     AXES,
     COVERS,
     LINEAGE,
+    anchor_event,
     append_event,
+    began_at_its_end,
+    event_value,
     frontier_from,
     value_text,
 )
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
-from ingest_core.store.tables import ing_cursor, ing_cursor_event
+from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_plan, ing_schedule_instance
 
 
 def open_cursor(
@@ -43,8 +48,15 @@ def open_cursor(
         lineage=lineage,
         key_parts=("anchor",),
         value=value,
+        remarks=_told_of(columns),
     )
     insert_cursor(connection, namespace, value, now=now, lineage=lineage, **columns)
+
+
+def _told_of(columns: dict[str, Any]) -> dict[str, Any] | None:
+    """What a row could not be made again from, were it not in its first event."""
+    said = {name: format_instant(value) for name, value in columns.items() if isinstance(value, datetime)}
+    return {**said, "descending": True} if columns.get("is_descending") else said or None
 
 
 def insert_cursor(
@@ -79,6 +91,18 @@ def value_columns(value: CursorValue) -> dict[str, Any]:
     elif isinstance(value, int):
         columns["normalized_numeric"] = value
     return columns
+
+
+def cursor_row(connection: sa.Connection, namespace: Namespace, *, lock: bool = False) -> sa.Row[Any] | None:
+    """The namespace's cursor, if it has begun."""
+    query = sa.select(ing_cursor).where(in_namespace(ing_cursor, namespace))
+    return connection.execute(locked(query) if lock else query).first()
+
+
+def row_value(row: sa.Row[Any]) -> Any:
+    """Where a cursor stands, as its kind is compared by."""
+    kind = CursorType(row.cursor_type_code)
+    return row.cursor_value if kind == CursorType.TOKEN else getattr(row, AXES[kind].value.name)
 
 
 class SqlCursorStore:
@@ -163,26 +187,62 @@ class SqlCursorStore:
         for row in rows:
             self.advance(namespace_from(row))
 
+    def restore(self, namespace: Namespace) -> None:
+        """Make a row that was lost again from the event that began it; the planner finds again what is settled."""
+
+        def work(connection: sa.Connection) -> None:
+            event = anchor_event(connection, namespace)
+            if event is None or cursor_row(connection, namespace):
+                return
+            said = event.record_remarks or {}
+            bounds = {name: parse_instant(said[name]) for name in ("bound_from", "bound_to") if said.get(name)}
+            insert_cursor(
+                connection,
+                namespace,
+                event_value(event),
+                now=self._database.now(connection),
+                lineage={name: getattr(event, name) for name in LINEAGE},
+                is_descending=int(began_at_its_end(event)),
+                **bounds,
+            )
+
+        self._database.transact(work)
+
     def cursors(self) -> list[dict[str, Any]]:
         """Every cursor as reports show it."""
-        cursor = ing_cursor
-        order = (cursor.c.provenance_code, cursor.c.endpoint_name, cursor.c.operation_code, cursor.c.id)
         with self._database.read() as connection:
-            rows = connection.execute(sa.select(cursor).order_by(*order)).mappings()
-            return [
-                {
-                    "provenance": row["provenance_code"],
-                    "endpoint": row["endpoint_name"],
-                    "operation": row["operation_code"],
-                    "cursor_key": row["cursor_key"],
-                    "cursor_type": row["cursor_type_code"],
-                    "namespace_scope": row["namespace_scope_code"],
-                    "namespace_key": row["namespace_key"],
-                    "value": row["cursor_value"],
-                    "observed_max": row["observed_max_value"],
-                }
-                for row in rows
-            ]
+            return [cursor_json(row) for row in connection.execute(told_cursors())]
+
+
+def told_cursors() -> sa.Select[Any]:
+    """Cursors in order, with what tells them apart: the query and the campaign of the plan that last moved them."""
+    cursor, instance, plan = ing_cursor, ing_schedule_instance, ing_plan
+    columns = (instance.c.trigger_params, plan.c.expr_proto_snapshot, plan.c.record_remarks.label("plan_remarks"))
+    return (
+        sa.select(cursor, *columns)
+        .join(instance, instance.c.id == cursor.c.schedule_instance_id, isouter=True)
+        .join(plan, plan.c.id == cursor.c.plan_id, isouter=True)
+        .order_by(cursor.c.provenance_code, cursor.c.endpoint_name, cursor.c.operation_code, cursor.c.id)
+    )
+
+
+def cursor_json(row: sa.Row[Any]) -> dict[str, Any]:
+    """A cursor as `told_cursors` finds it."""
+    expression = row.expr_proto_snapshot
+    standing = None if expression == Const(value=True).json() else expression
+    return {
+        "provenance": row.provenance_code,
+        "endpoint": row.endpoint_name,
+        "operation": row.operation_code,
+        "cursor_key": row.cursor_key,
+        "cursor_type": row.cursor_type_code,
+        "namespace_scope": row.namespace_scope_code,
+        "namespace_key": row.namespace_key,
+        "value": row.cursor_value,
+        "observed_max": row.observed_max_value,
+        "query": (row.trigger_params or {}).get("query") or standing,
+        "campaign": (row.plan_remarks or {}).get("campaign"),
+    }
 
 
 def namespace_from(row: sa.Row[Any]) -> Namespace:

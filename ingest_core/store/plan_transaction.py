@@ -16,11 +16,13 @@ from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
 from ingest_core.planning.estimate import Estimate, History, Place
+from ingest_core.planning.needs import LONG_SETTLED
 from ingest_core.planning.ports import Anchor, Control, PlanHead, Reslice, StoredPlan
 from ingest_core.planning.request import MAX_CAMPAIGN_CHARS
 from ingest_core.planning.slicing import SliceDraft
 from ingest_core.store import reslices
 from ingest_core.store.columns import in_namespace, in_partition, partition_values
+from ingest_core.store.cursor_events import COVERS
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import insert_new, locked
 from ingest_core.store.estimates import read_arrivals, read_estimates, read_history
@@ -127,17 +129,18 @@ class SqlPlanTransaction:
         """What of the window was read and when, in order of time."""
         event = ing_cursor_event
         query = (
-            sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range)
+            sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range, event.c.event_type)
             .where(
                 in_namespace(event, namespace),
-                event.c.event_type == EventType.COVERAGE.value,
+                COVERS,
                 event.c.window_to > window.start,
                 event.c.window_from < window.end,
             )
             .order_by(event.c.window_to)
         )
-        for start, end, as_of, part in self._stream(query):
-            yield Coverage(Window(start, end), as_of, range_of(part))
+        for start, end, as_of, part, event_type in self._stream(query):
+            settled = event_type == EventType.COMPACT.value  # or it would not have been compacted
+            yield Coverage(Window(start, end), LONG_SETTLED if settled else as_of, range_of(part))
 
     def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
         """What of the window is in a live task, in order of time, or in an open re-slice request."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import permutations
 from threading import Event, current_thread
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,9 @@ from ingest_core.model.codes import EventType, TaskStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
+from ingest_core.model.work import Coverage, CursorValue
 from ingest_core.store import cursor_events
-from ingest_core.store.cursor_events import append_event
+from ingest_core.store.cursor_events import append_event, coverage_of
 from ingest_core.store.tables import ing_cursor, ing_cursor_event
 from tests.support.stores import (
     NAMESPACE,
@@ -196,7 +198,7 @@ def test_the_watermark_says_which_slice_moved_it(stores: Stores) -> None:
     assert cursor["version"] == 1
 
 
-def slow_worker(stores: Stores, others: Stores, monkeypatch: pytest.MonkeyPatch) -> list[datetime | None]:
+def slow_worker(stores: Stores, others: Stores, monkeypatch: pytest.MonkeyPatch) -> list[CursorValue | None]:
     """One advances from what it saw before the last event; meanwhile another advances over it."""
     runs = begin_all(stores, 2)
     finish(stores, runs[0])
@@ -211,11 +213,11 @@ def slow_worker(stores: Stores, others: Stores, monkeypatch: pytest.MonkeyPatch)
 
     slow_thread = []
 
-    def slow() -> datetime | None:
+    def slow() -> CursorValue | None:
         slow_thread.append(current_thread())
         return stores.cursors.advance(NAMESPACE)
 
-    def fast() -> datetime | None:
+    def fast() -> CursorValue | None:
         assert computed.wait(10)
         finish(others, runs[1])
         reached = others.cursors.advance(NAMESPACE)
@@ -270,6 +272,68 @@ def test_repair_moves_a_watermark_that_a_crash_left_behind(stores: Stores, other
     assert value(stores) == at(2)
 
 
+def many_above_a_hole(stores: Stores, number: int) -> None:
+    """So many hours that were read, and before them one that was not."""
+    plan_harvest(stores, at(0), at(1))
+    cover(stores, 1, 2)
+    (pattern,) = rows(stores.database, ing_cursor_event, ing_cursor_event.c.event_type == "COVERAGE")
+    values = [
+        {
+            **{name: value for name, value in pattern.items() if name != "id"},
+            "window_from": at(hour),
+            "window_to": at(hour + 1),
+            "idempotent_key": f"event {hour}",
+        }
+        for hour in range(2, number)
+    ]
+    with stores.database.write() as connection:
+        connection.execute(ing_cursor_event.insert(), values)
+
+
+def test_a_long_run_above_a_hole_costs_little_until_the_hole_is_filled(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many_above_a_hole(stores, 5 * cursor_events.CHUNK)
+    read: list[object] = []
+
+    def counted(row: Any) -> Coverage:
+        read.append(row)
+        return coverage_of(row)
+
+    monkeypatch.setattr(cursor_events, "coverage_of", counted)
+    assert stores.cursors.advance(NAMESPACE) == at(0)
+    assert len(read) <= 2
+    cover(stores, 0, 1)
+    assert stores.cursors.advance(NAMESPACE) == at(5 * cursor_events.CHUNK)
+    assert value(stores) == at(5 * cursor_events.CHUNK)
+
+
+def test_a_reading_across_the_watermark_takes_it_over_the_hole(stores: Stores) -> None:
+    many_above_a_hole(stores, 9)
+    cover(stores, -1, 1)
+    assert stores.cursors.advance(NAMESPACE) == at(9)
+    cover(stores, 3, 11)
+    assert stores.cursors.advance(NAMESPACE) == at(11)
+
+
+def test_a_row_that_was_lost_is_made_again_from_its_events(stores: Stores) -> None:
+    runs = begin_all(stores, 2)
+    for run in runs:
+        finish(stores, run)
+        stores.cursors.advance(run.task.namespace)
+    (before,) = rows(stores.database, ing_cursor)
+    with stores.database.write() as connection:
+        connection.execute(ing_cursor.delete())
+    assert stores.cursor_reports.lost() == [NAMESPACE]
+    stores.cursors.restore(NAMESPACE)
+    stores.cursors.restore(NAMESPACE)
+    stores.cursors.advance(NAMESPACE)
+    (after,) = rows(stores.database, ing_cursor)
+    own = {"id", "version", "created_at", "updated_at"}
+    assert {k: v for k, v in after.items() if k not in own} == {k: v for k, v in before.items() if k not in own}
+    assert stores.cursor_reports.lost() == []
+
+
 def test_an_event_that_moved_nothing_keeps_its_window(stores: Stores) -> None:
     runs = begin_all(stores, 2)
     finish(stores, runs[1])
@@ -293,5 +357,7 @@ def test_cursors_are_shown_under_their_interfaces_names(stores: Stores) -> None:
             "namespace_key": run.task.namespace.key,
             "value": "2020-01-01T01:00:00.000000Z",
             "observed_max": "2020-01-01T00:15:00.000000Z",
+            "query": None,
+            "campaign": None,
         }
     ]

@@ -28,6 +28,9 @@ from ingest_core.registry.compile import Compiled, compile_spec
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
 from ingest_core.store.claims import ClaimTurn
+from ingest_core.store.cursor_adoption import SqlCursorAdoption
+from ingest_core.store.cursor_compaction import SqlCursorCompaction
+from ingest_core.store.cursor_reports import SqlCursorReports
 from ingest_core.store.cursor_store import SqlCursorStore
 from ingest_core.store.database import Database
 from ingest_core.store.plan_store import SqlPlanStore
@@ -64,6 +67,9 @@ class Stores:
     queue: SqlTaskQueue
     ledger: SqlRunLedger
     cursors: SqlCursorStore
+    cursor_reports: SqlCursorReports
+    cursor_adoption: SqlCursorAdoption
+    cursor_compaction: SqlCursorCompaction
     gate: SqlRateGate
     readside: SqlReadside
 
@@ -79,6 +85,9 @@ def wire(database: Database) -> Stores:
         queue=SqlTaskQueue(database, ClaimTurn()),
         ledger=SqlRunLedger(database),
         cursors=SqlCursorStore(database),
+        cursor_reports=SqlCursorReports(database),
+        cursor_adoption=SqlCursorAdoption(database, SqlCursorStore(database)),
+        cursor_compaction=SqlCursorCompaction(database),
         gate=SqlRateGate(database),
         readside=SqlReadside(database),
     )

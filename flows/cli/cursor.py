@@ -1,0 +1,358 @@
+"""`patra cursor`: where watermarks stand, how they came there, and what can be done about them."""
+
+import getpass
+import os
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import TypeAdapter, ValidationError
+from rich.progress import track
+
+from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.wiring import open_app
+from ingest_core.bootstrap import App
+from ingest_core.cursor.adoption import Adoption
+from ingest_core.cursor.choice import heir_of, one_of
+from ingest_core.cursor.rebuild import Rebuilt, Verdict, applied
+from ingest_core.model.codes import CursorType, Operation
+from ingest_core.model.errors import BadInput, ExitCode
+from ingest_core.model.instant import parse_instant
+from ingest_core.model.work import Namespace
+
+cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
+
+SourceArgument = Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)]
+OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
+Endpoint = Annotated[str | None, typer.Option(help="Only this endpoint.")]
+OnlyOperation = Annotated[Operation | None, typer.Option(case_sensitive=False, help="Only this operation.")]
+Prefix = Annotated[str | None, typer.Option("--namespace", help="The first characters of its namespace's key.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+KEY_LENGTH = 64
+SHOWN_KEY = 12
+T = TypeVar("T")
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    cursor_app.command("list", epilog="Example: patra cursor list --json")(cursor_list)
+    cursor_app.command("show", epilog="Example: patra cursor show crossref --operation HARVEST")(cursor_show)
+    cursor_app.command("timeline", epilog="Example: patra cursor timeline crossref --since 2026-01-01")(cursor_timeline)
+    cursor_app.command("rebuild", epilog="Example: patra cursor rebuild crossref --apply")(cursor_rebuild)
+    example = 'Example: patra cursor adopt --from 1c62993d --to 9f04b1c2 --reason "the query was widened"'
+    cursor_app.command("adopt", epilog=example)(cursor_adopt)
+    cursor_app.command("compact", epilog="Example: patra cursor compact crossref --older-than P90D")(cursor_compact)
+    app.add_typer(cursor_app, name="cursor")
+
+
+def cursor_list(*, as_json: AsJson = False) -> None:
+    """List every watermark."""
+    with open_app() as app:
+        entries = app.cursors.cursors()
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("source", "operation", "key", "namespace", "query or campaign", "stands at", "newest record seen")
+    rows = (
+        (
+            f"{entry['provenance']}.{entry['endpoint']}",
+            entry["operation"],
+            entry["cursor_key"],
+            entry["namespace_key"][:SHOWN_KEY],
+            entry["campaign"] or entry["query"] or "-",
+            _shown(entry["cursor_type"], entry["value"]),
+            shown_instant(entry["observed_max"]),
+        )
+        for entry in entries
+    )
+    print_table("cursors", columns, rows)
+
+
+def _shown(kind: str, value: str | None) -> str:
+    return shown_instant(value) if kind == CursorType.TIME else value or "-"
+
+
+def cursor_show(
+    source: SourceArgument,
+    endpoint: Endpoint = None,
+    operation: OnlyOperation = None,
+    namespace: Prefix = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show where watermarks stand, what moved them there, and what they wait for."""
+    with open_app() as app:
+        found = _found(app, source, endpoint, operation, namespace)
+        entries = [app.cursor_reports.show(one) for one in found]
+    if as_json:
+        print_json(entries)
+        return
+    for entry in entries:
+        _show_cursor(entry)
+
+
+def _found(
+    app: App, source: str, endpoint: str | None, operation: Operation | None, namespace: str | None
+) -> list[Namespace]:
+    app.registry.rows(source)
+    found = app.cursor_reports.find(source, endpoint, operation, namespace)
+    if not found:
+        one_of(found, _asked(source, endpoint, operation, namespace))
+    return found
+
+
+def _asked(source: str, *narrower: str | None) -> str:
+    return " ".join(filter(None, [source, *narrower]))
+
+
+def _show_cursor(entry: dict[str, Any]) -> None:
+    kind = entry["cursor_type"]
+    holes = ", ".join(f"{_shown(kind, one['from'])} .. {_shown(kind, one['to'])}" for one in entry["holes"])
+    moved = ", ".join(f"{name.removesuffix('_id')} {number}" for name, number in _lineage(entry["moved_by"]))
+    rows = [
+        ("stands at", _shown(kind, entry["value"])),
+        ("kind", f"{kind}, {entry['direction']}{', newest first' if entry['newest_first'] else ''}"),
+        ("began at", _shown(kind, entry["anchor"])),
+        ("settled up to", shown_instant(entry["settled"])),
+        ("behind now", _spell(entry["behind_seconds"])),
+        ("newest record seen", shown_instant(entry["observed_max"])),
+        ("query", entry["query"] or "-"),
+        ("campaign", entry["campaign"] or "-"),
+        ("last moved", f"{shown_instant(entry['moved_at'])}, by {moved or '-'}"),
+        ("events", ", ".join(f"{number} {name}" for name, number in entry["events"].items() if number) or "none"),
+        ("furthest event", _shown(kind, entry["furthest"])),
+        ("holes", holes or "none"),
+        ("waits for", _blocker(entry["blocked_by"])),
+    ]
+    title = f"{entry['provenance']}.{entry['endpoint']} {entry['operation']} {entry['namespace_key'][:SHOWN_KEY]}"
+    print_facts(title, rows)
+
+
+def _lineage(found: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    return ((name, number) for name, number in found.items() if name.endswith("_id") and number is not None)
+
+
+def _blocker(task: dict[str, Any] | None) -> str:
+    if task is None:
+        return "nothing that is planned"
+    error = task["last_error"] or {}
+    said = f": {error.get('code')} {error.get('message', '')}".rstrip() if error else ""
+    window = f"{shown_instant(task['window']['from'])} .. {shown_instant(task['window']['to'])}"
+    return f"task {task['task_id']} (plan {task['plan_id']}, slice {task['slice_no']}) {task['status']}, {window}{said}"
+
+
+def _spell(seconds: int | None) -> str:
+    return "-" if seconds is None else str(timedelta(seconds=seconds))
+
+
+def cursor_timeline(
+    source: SourceArgument,
+    endpoint: Endpoint = None,
+    operation: OnlyOperation = None,
+    namespace: Prefix = None,
+    since: Annotated[str | None, typer.Option(help="Only events written from then on (UTC).")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest.")] = 100,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Show a cursor's events in order, and what each made of its value."""
+    moment = parse_instant(since, "--since") if since else None
+    with open_app() as app:
+        found = _found(app, source, endpoint, operation, namespace)
+        chosen = one_of(found, _asked(source, endpoint, operation, namespace))
+        events = app.cursor_reports.timeline(chosen, moment, limit)
+    if as_json:
+        print_json(events)
+        return
+    kind = chosen.cursor_type.value
+    columns = ("event", "written", "type", "covered", "value", "by")
+    print_table(
+        f"timeline of {chosen.partition} {chosen.key[:SHOWN_KEY]}", columns, (_step(kind, one) for one in events)
+    )
+
+
+def _step(kind: str, event: dict[str, Any]) -> tuple[Any, ...]:
+    covered, value = event["covered"], _shown(kind, event["new"])
+    before = f"{_shown(kind, event['prev'])} -> " if event["prev"] else ""
+    by = ", ".join(f"{name.removesuffix('_id')} {number}" for name, number in _lineage(event["lineage"]))
+    return (
+        event["id"],
+        shown_instant(event["at"]),
+        event["event_type"],
+        f"{_shown(kind, covered['from'])} .. {_shown(kind, covered['to'])}" if covered else "-",
+        "no-forward" if event["no_forward"] else f"{before}{value}",
+        by,
+    )
+
+
+def cursor_rebuild(
+    source: OptionalSource = None,
+    endpoint: Endpoint = None,
+    operation: OnlyOperation = None,
+    namespace: Prefix = None,
+    *,
+    apply: Annotated[bool, typer.Option("--apply", help="Move values that are behind their events forward.")] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compute values again from their events, and say whether the stored ones agree."""
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        asked = (source, endpoint, operation, namespace)
+        found = [*app.cursor_reports.find(*asked), *app.cursor_reports.lost(*asked)]
+        results = [app.cursor_reports.rebuild(one) for one in _watched(found, "rebuilding", show=not as_json)]
+        if not as_json:
+            _show_rebuilt(results)
+        wrong = [one for one in results if one.verdict in (Verdict.BEHIND, Verdict.LOST)]
+        if apply and wrong:
+            _confirm(f"Move {len(wrong)} forward?", yes=yes or as_json)
+            results = [_repair(app, one) if one in wrong else one for one in results]
+            if not as_json:
+                _show_rebuilt([one for one in results if one.applied])
+    if as_json:
+        print_json([one.json() for one in results])
+    if not all(one.agrees for one in results):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _repair(app: App, found: Rebuilt) -> Rebuilt:
+    if found.verdict == Verdict.LOST:
+        app.cursors.restore(found.namespace)
+    app.cursors.advance(found.namespace)
+    return applied(found, app.cursor_reports.rebuild(found.namespace))
+
+
+def _show_rebuilt(results: list[Rebuilt]) -> None:
+    columns = ("source", "namespace", "verdict", "stored", "from events", "missing")
+    rows = (
+        (
+            one.namespace.partition,
+            one.namespace.key[:SHOWN_KEY],
+            "moved" if one.applied and one.agrees else one.verdict,
+            _shown(one.namespace.cursor_type, one.stored),
+            _shown(one.namespace.cursor_type, one.rebuilt),
+            "\n".join(_lack(one.namespace.cursor_type, lack) for lack in one.missing) or "-",
+        )
+        for one in results
+    )
+    print_table("rebuilt from events", columns, rows)
+
+
+def _lack(kind: str, lack: dict[str, Any]) -> str:
+    window = f" of {_shown(kind, lack['from'])} .. {_shown(kind, lack['to'])}" if "from" in lack else ""
+    if "task_id" in lack:
+        return f"{lack['event']}{window}, task {lack['task_id']} (plan {lack['plan_id']})"
+    return f"{lack['event'] or 'an event that no finished task explains,'}{window}"
+
+
+def cursor_adopt(
+    from_: Annotated[str, typer.Option("--from", help="Whose value is taken: [SOURCE:]first characters of its key.")],
+    to: Annotated[str, typer.Option("--to", help="Who takes it; a whole key if that namespace has not begun.")],
+    reason: Annotated[str | None, typer.Option(help="Why; kept with the event.")] = None,
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a namespace go on where another stands: forward only, and written down."""
+    with open_app() as app:
+        source = _named(app, from_, "--from")
+        target = _target(app, to, source)
+        proposal = app.cursor_adoption.propose(source, target)
+        if not as_json:
+            _show_adoption(proposal)
+            if not proposal.done:
+                _confirm("Adopt?", yes=yes)
+        adoption = app.cursor_adoption.adopt(source, target, reason=reason, by=_who())
+    if as_json:
+        print_json(adoption.json())
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as in containers
+        return f"user {os.getuid()}"
+
+
+def _named(app: App, text: str, option: str) -> Namespace:
+    """The namespace of a name such as `crossref:1c62`, or `1c62` where that is enough."""
+    source, _, prefix = text.rpartition(":")
+    return one_of(app.cursor_reports.find(source or None, namespace=prefix), f"{option} {text}")
+
+
+def _target(app: App, text: str, source: Namespace) -> Namespace:
+    """The namespace that is named; the same key may be another source's too, so this one's goes first."""
+    code, _, key = text.rpartition(":")
+    own = source.partition.provenance_code
+    found = app.cursor_reports.find(code or own, namespace=key)
+    if not found and not code:
+        found = app.cursor_reports.find(namespace=key)
+    if not found and len(key) == KEY_LENGTH and code in ("", own):
+        return heir_of(source, key)
+    return one_of(found, f"--to {text}")
+
+
+def _show_adoption(adoption: Adoption) -> None:
+    if adoption.done:
+        console.print(f"nothing to do: {adoption.target.key[:SHOWN_KEY]} stands at {adoption.before}", markup=False)
+        return
+    kind = adoption.target.cursor_type
+    before = _shown(kind, adoption.before) if adoption.before else "not begun"
+    title = f"{adoption.target.partition} {adoption.target.key[:SHOWN_KEY]}"
+    print_facts(
+        title, [("adopts", adoption.source.key[:SHOWN_KEY]), ("value", f"{before} -> {_shown(kind, adoption.after)}")]
+    )
+
+
+def cursor_compact(
+    source: OptionalSource = None,
+    older_than: Annotated[str, typer.Option(help="Only events written so long ago.")] = "P90D",
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Replace old events that no plan needs any more by one each; neither values nor needs change."""
+    age = _duration(older_than)
+    with open_app() as app:
+        if source:
+            app.registry.rows(source)
+        found = app.cursor_reports.find(source)
+        if not as_json:
+            pending = sum(app.cursor_compaction.count(one, age) for one in found)
+            console.print(f"{pending} events can be compacted")
+            if not pending:
+                return
+            _confirm("Compact?", yes=yes)
+        watched = _watched(found, "compacting", show=not as_json)
+        counts = {one: app.cursor_compaction.compact(one, age) for one in watched}
+    if as_json:
+        entries = (
+            {"partition": str(one.partition), "namespace_key": one.key, "events": n} for one, n in counts.items()
+        )
+        print_json({"events": sum(counts.values()), "cursors": [entry for entry in entries if entry["events"]]})
+    else:
+        console.print(f"{sum(counts.values())} events compacted")
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        span = TypeAdapter(timedelta).validate_python(text)
+    except ValidationError:
+        span = timedelta(-1)
+    if span < timedelta(0):
+        remedy = "write it as P90D or PT12H"
+        raise BadInput("DURATION_INVALID", f"{text!r} is no length of time", where="--older-than", remedy=remedy)
+    return span
+
+
+def _watched(found: list[T], what: str, *, show: bool) -> Iterable[T]:
+    """The same, with a bar on a terminal."""
+    return track(found, what, console=errors, transient=True) if show and on_terminal() else found
+
+
+def _confirm(question: str, *, yes: bool) -> None:
+    if not yes and on_terminal() and not typer.confirm(question):
+        raise typer.Abort

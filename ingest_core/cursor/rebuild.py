@@ -1,0 +1,63 @@
+"""Whether a stored value is what its events say."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from ingest_core.cursor.frontier import Edge
+from ingest_core.model.work import Namespace
+
+
+class Verdict(StrEnum):
+    """How a stored value stands to its events."""
+
+    EQUAL = "EQUAL"
+    BEHIND = "BEHIND"
+    AHEAD = "AHEAD"
+    LOST = "LOST"
+
+
+def judge(stored: Edge, rebuilt: Edge, *, descending: bool = False) -> Verdict:
+    """Where the stored value stands; one that is ahead lacks events, since nothing else moves it."""
+    if stored == rebuilt:
+        return Verdict.EQUAL
+    return Verdict.BEHIND if (rebuilt < stored) == descending else Verdict.AHEAD
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What a cursor's events say of its value; `missing` are the events that are known to lack."""
+
+    namespace: Namespace
+    verdict: Verdict
+    stored: str | None
+    rebuilt: str | None
+    holes: list[dict[str, str]] = field(default_factory=list)
+    missing: list[dict[str, Any]] = field(default_factory=list)
+    applied: bool = False
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the stored value is what the events say, and none is known to lack."""
+        return self.verdict == Verdict.EQUAL and not self.missing
+
+    def json(self) -> dict[str, Any]:
+        """As reports show it."""
+        partition = self.namespace.partition
+        return {
+            "provenance": partition.provenance_code,
+            "endpoint": partition.endpoint_name,
+            "operation": partition.operation_code.value,
+            "namespace_key": self.namespace.key,
+            "verdict": self.verdict.value,
+            "stored": self.stored,
+            "rebuilt": self.rebuilt,
+            "holes": self.holes,
+            "missing": self.missing,
+            "applied": self.applied,
+        }
+
+
+def applied(before: Rebuilt, after: Rebuilt) -> Rebuilt:
+    """What a repair came to: where the value stood, and where it stands now."""
+    return replace(after, stored=before.stored, rebuilt=after.stored, applied=True)

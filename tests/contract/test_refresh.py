@@ -213,3 +213,22 @@ class Shelf(Library):
             self.asked.append([*request.body["ids"]])
             return Response("https://books.example/whole", 400, {}, b"bad id", 0.01)
         return super().send(request)
+
+
+class TestRecordsKnownToBeBad:
+    """They are no schema drift when they are asked for again."""
+
+    IDS = tuple(f"b{number:02}" for number in range(12))
+
+    def test_a_refresh_of_nothing_else_ends_well(self, stores: Stores) -> None:
+        plan_refresh(stores, *self.IDS, batching__id_batch_size="4")
+        assert work(stores, Library(*self.IDS)).status == TaskStatus.SUCCEEDED
+        plan_refresh(stores, *self.IDS, batching__id_batch_size="100")
+        summary = work(stores, Library(*self.IDS))
+        assert (summary.status, summary.counts.quarantined) == (TaskStatus.SUCCEEDED, 12)
+        assert {row["seen_count"] for row in rows(stores.database, ing_quarantine)} == {2}
+
+    def test_records_that_are_new_to_quarantine_are_drift(self, stores: Stores) -> None:
+        plan_refresh(stores, *self.IDS, batching__id_batch_size="100")
+        assert work(stores, Library(*self.IDS)).status == TaskStatus.FAILED
+        assert rows(stores.database, ing_quarantine) == []

@@ -11,7 +11,7 @@ FIRST = ("provider_id", "endpoint", "source_updated_at", "source_version", "stat
 LAST = ("more_fields", "payload")
 FLAGS = "flags"
 GROUP_ROWS = 5_000
-GROUP_CHARS = 16 * 1024 * 1024
+GROUP_CHARS = 4 * 1024 * 1024
 
 
 def column_of(field: str) -> str:

@@ -1,14 +1,18 @@
 """A crash before and after each database and network step, one at a time: the truth holds each time."""
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
 from ingest_core.bootstrap import App, open_app
@@ -27,6 +31,11 @@ START, END = "2026-01-01T00:00:00Z", "2026-01-01T12:00:00Z"
 BY_STEP = {"max_window": "PT6H"}
 """No slice is longer than a step: there are two."""
 LEASE = timedelta(seconds=60)
+IN_FLIGHT = 2
+"""The page asked for, and the one fetched ahead."""
+OF_EACH_SLICE = {"begin_run", "live_rate", "now", "open_batch", "acquire", "send", "commit_page", "finish", "advance"}
+RUN_LOOP = {"repair", "give_back_expired", "claim", *OF_EACH_SLICE}
+"""What the run loop asks of a store or a provider."""
 MORE_STEPS_THAN_THERE_ARE = 400
 
 
@@ -35,34 +44,61 @@ class Crash(BaseException):
 
 
 class Steps:
-    """Counts steps and crashes before or after the n-th."""
+    """Counts steps and crashes before or after the n-th; once the process is gone, its threads take no other."""
 
-    def __init__(self, crash_at: int) -> None:
+    def __init__(self, crash_at: int, only: frozenset[str] = frozenset()) -> None:
         self._numbers = count()
         self._crash_at = crash_at
+        self._only = only
+        self._gone = False
+        self.cut: str | None = None
 
-    def around(self, step: Callable[[], T]) -> T:
+    def around(self, step: Callable[[], T], name: str | None = None) -> T:
         """Take a step; even numbers crash before it, odd ones after."""
+        self._end_if(self._gone)
+        name = name or _store_call()
+        if self._only and name not in self._only:
+            return step()
         number = next(self._numbers)  # pages are fetched in a thread: the number is this step's own
-        if number * 2 == self._crash_at:
-            raise Crash
+        self._end_if(number * 2 == self._crash_at, name)
         result = step()
-        if number * 2 + 1 == self._crash_at:
-            raise Crash
+        self._end_if(number * 2 + 1 == self._crash_at, name)
         return result
 
+    def _end_if(self, it_is_time: bool, name: str | None = None) -> None:
+        if it_is_time:
+            self._gone = True
+            self.cut = name or self.cut
+            raise Crash
 
-def _break_at(monkeypatch: pytest.MonkeyPatch, crash_at: int) -> None:
-    steps = Steps(crash_at)
-    once, send = Database._once, HttpUpstream.send
+
+def _store_call() -> str:
+    """What of a store is being called: the outermost of its methods."""
+    frame, name = sys._getframe(), ""
+    while frame.f_back:
+        frame = frame.f_back
+        if frame.f_globals["__name__"].startswith("ingest_core.store."):
+            name = frame.f_code.co_name
+    return name
+
+
+def _break_at(monkeypatch: pytest.MonkeyPatch, steps: Steps) -> None:
+    """A transaction, a reading and a request are a step each."""
+    once, read, send = Database._once, Database.read, HttpUpstream.send
 
     def crashing_once(database: Database, work: Callable[[Any], T]) -> T:
         return steps.around(lambda: once(database, work))
 
+    @contextmanager
+    def crashing_read(database: Database, *, snapshot: bool = False) -> Iterator[sa.Connection]:
+        with ExitStack() as reading:
+            yield steps.around(lambda: reading.enter_context(read(database, snapshot=snapshot)))
+
     def crashing_send(upstream: HttpUpstream, request: Request) -> Response:
-        return steps.around(lambda: send(upstream, request))
+        return steps.around(lambda: send(upstream, request), "send")
 
     monkeypatch.setattr(Database, "_once", crashing_once)
+    monkeypatch.setattr(Database, "read", crashing_read)
     monkeypatch.setattr(HttpUpstream, "send", crashing_send)
 
 
@@ -72,30 +108,43 @@ def _execute(settings: Settings, shift: timedelta = timedelta(0)) -> App:
         return app
 
 
-def _crash_once(settings: Settings, crash_at: int, work: Callable[[Settings], object] = _execute) -> bool:
-    """Whether the work was long enough to be cut there."""
+def _crash_once(settings: Settings, steps: Steps, work: Callable[[Settings], object] = _execute) -> str | None:
+    """Where the work was cut; none if it was not that long."""
     with pytest.MonkeyPatch.context() as patched:
-        _break_at(patched, crash_at)
+        _break_at(patched, steps)
         try:
             work(settings)
         except Crash:
-            return True
-    return False
+            return steps.cut
+    return None
 
 
-def _sweep(patra: Patra, sandbox: Sandbox, prepare: Callable[[], Settings], position: str) -> int:
+def _sweep(
+    patra: Patra,
+    sandbox: Sandbox,
+    prepare: Callable[[], Settings],
+    position: str,
+    only: frozenset[str] = frozenset(),
+) -> list[str]:
+    """Crash at each step in turn and recover; where the work was cut, before and after each."""
     truth = sandbox.truth(from_=START, to=END)
+    cuts: list[str] = []
     for crash_at in range(MORE_STEPS_THAN_THERE_ARE):
         settings = prepare()
         sandbox.clear_requests()
-        if not _crash_once(settings, crash_at):
-            return crash_at
-        committed = _committed(patra)
+        cut = _crash_once(settings, Steps(crash_at, only))
+        if cut is None:
+            return cuts
+        cuts.append(cut)
+        committed, finished = _committed(patra), _finished(patra)
         before = len(sandbox.requests("crossref"))
         _execute(settings, shift=LEASE * 2)
         _assert_whole(patra, truth, crash_at)
+        log = sandbox.requests("crossref")
         if position == "CLIENT":
-            _assert_no_committed_page_again(sandbox.requests("crossref"), before, committed)
+            _assert_no_committed_page_again(log, before, committed)
+        else:
+            _assert_no_finished_slice_again(log, before, finished)
     raise AssertionError("the harvest never ended")
 
 
@@ -116,10 +165,28 @@ def _assert_whole(patra: Patra, truth: list[Row], crash_at: int) -> None:
     assert len(coverage) == 2, crash_at
 
 
+def _page(request: Row) -> tuple[str, int]:
+    return (request["query"]["filter"], request["page"])
+
+
 def _assert_no_committed_page_again(log: list[Row], before: int, committed: set[str]) -> None:
-    kept = {(row["query"]["filter"], row["page"]) for row in log[:before] if row["correlation"] in committed}
-    again = {(row["query"]["filter"], row["page"]) for row in log[before:]}
-    assert not kept & again
+    """Promise 6: of what was asked for, only the pages in flight are asked for again."""
+    kept = {_page(request) for request in log[:before] if request["correlation"] in committed}
+    assert not kept & {_page(request) for request in log[before:]}
+    assert sum(number - 1 for number in Counter(map(_page, log)).values()) <= IN_FLIGHT
+
+
+def _finished(patra: Patra) -> set[int]:
+    """The runs whose slices are read to their end, though their tasks may not have ended."""
+    pages = patra.rows("ing_task_run_batch", "run_id", "stats", where="status_code = 'SUCCEEDED'")
+    return {page["run_id"] for page in pages if not page["stats"]["hasNext"]}
+
+
+def _assert_no_finished_slice_again(log: list[Row], before: int, finished: set[int]) -> None:
+    """Promise 6 where the position is the provider's: the slice begins again, in a scroll of its own, and no other."""
+    done = {row["query"]["filter"] for row in log[:before] if int(row["correlation"].split("-")[1]) in finished}
+    assert not done & {row["query"]["filter"] for row in log[before:]}
+    assert max(Counter((row["scroll"], row["page"]) for row in log).values()) == 1
 
 
 def _configure(patra: Patra, sandbox: Sandbox, position: str) -> None:
@@ -136,7 +203,29 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(
     _configure(patra, quiet_sandbox, position)
     prepare = _copies(patra, quiet_sandbox, tmp_path, monkeypatch)
 
-    assert _sweep(patra, quiet_sandbox, prepare, position) > 40
+    assert_all_was_cut(_sweep(patra, quiet_sandbox, prepare, position))
+
+
+def assert_all_was_cut(cuts: list[str]) -> None:
+    """Before and after each call of the run loop, there was a crash."""
+    assert set(Counter(cuts)) >= RUN_LOOP, RUN_LOOP - set(cuts)
+    assert all(Counter(cuts)[name] >= 4 for name in OF_EACH_SLICE)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_crash_at_any_sign_of_life_loses_and_doubles_nothing(
+    patra: Patra, quiet_sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is long in coming: the lease is renewed meanwhile."""
+    _configure(patra, quiet_sandbox, "CLIENT")
+    copy = _copies(patra, quiet_sandbox, tmp_path, monkeypatch)
+
+    def prepare() -> Settings:
+        quiet_sandbox.script({"kind": "latency", "seconds": 1.0, "after": 1})
+        return replace(copy(), lease_ttl_seconds=1)
+
+    cuts = _sweep(patra, quiet_sandbox, prepare, "CLIENT", only=frozenset({"renew"}))
+    assert len(cuts) >= 2
 
 
 def _copies(patra: Patra, sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Settings]:
@@ -187,7 +276,7 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing_on_a_server(
         _configure(patra, quiet_sandbox, position)
         return _settings(patra, quiet_sandbox)
 
-    assert _sweep(patra, quiet_sandbox, prepare, position) > 40
+    assert_all_was_cut(_sweep(patra, quiet_sandbox, prepare, position))
 
 
 LEFT_BY_PLANNING = {
@@ -223,7 +312,7 @@ def test_a_crash_at_any_step_of_planning_leaves_the_next_try_nothing_but_its_wor
     assert len(whole["ing_plan"]) == 2
 
     steps = 0
-    while _crash_once(settings := prepare(), steps, _plan):
+    while _crash_once(settings := prepare(), Steps(steps), _plan):
         _plan(settings)
         left = {table: patra.rows(table, *columns) for table, columns in LEFT_BY_PLANNING.items()}
         assert left == whole, steps

@@ -1,6 +1,6 @@
-"""Execution without a database: a provider that changes while it is read, and what must be stored of it at any moment."""
+"""Execution without a database: a provider that changes while it is read, and what must be stored of it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -240,10 +240,10 @@ class Oracle:
         """What is still to be worked."""
         return [task for task in self.tasks.values() if task.status in LIVE_TASKS]
 
-    def plan_status(self, plan_id: int, is_open: Callable[[int], bool]) -> PlanStatus:
-        """What a plan with tasks is; `is_open` says whether a task's re-slice request waits."""
+    def plan_status(self, plan_id: int, waiting: set[int]) -> PlanStatus:
+        """What a plan with tasks is; the re-slice requests of `waiting` tasks are open."""
         mine = {key: task for key, task in self.tasks.items() if task.plan_id == plan_id}
-        if any(task.status in LIVE_TASKS or is_open(key) for key, task in mine.items()):
+        if any(task.status in LIVE_TASKS or key in waiting for key, task in mine.items()):
             return PlanStatus.READY
         recut = {key for key, served in self.requests.items() if served}
         return _ended({task.status for key, task in mine.items() if key not in recut})

@@ -1,0 +1,390 @@
+"""Workers at one database, step by step: what may be done, what must hold after it, and how it comes to rest."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.execution.ports import Run
+from ingest_core.model.codes import BatchStatus, EventType, PlanStatus, ResliceStatus, RunStatus
+from ingest_core.model.errors import BadInput
+from ingest_core.model.id_range import range_of
+from ingest_core.model.record import Counts
+from ingest_core.model.window import Window
+from ingest_core.planning.request import PlanRequest
+from ingest_core.store.checkpoints import checkpoint_of
+from ingest_core.store.cursor_store import append_event
+from ingest_core.store.database import Database
+from ingest_core.store.tables import (
+    ing_cursor,
+    ing_cursor_event,
+    ing_item,
+    ing_plan,
+    ing_quarantine,
+    ing_reslice_request,
+    ing_schedule_instance,
+    ing_task,
+    ing_task_run,
+    ing_task_run_batch,
+)
+from tests.support.execution_model import BROKEN, INSTANT, CursorModel, Oracle, Provider, TaskModel
+from tests.support.execution_worker import LOST, Step, Worker, attempt, overlapped
+from tests.support.planning_store import BACKFILL, HOUR, open_desk, request, set_up
+from tests.support.planning_store import fired as trigger
+from tests.support.stores import at, clear, contents, rows
+
+BEGIN_HOUR, FIRST_HOUR = 0, 24
+"""The provider's first record is no older than the one; the scene begins at the other."""
+
+SOURCE: dict[str, Any] = {
+    "window": {"unit": "HOUR", "format": "%Y-%m-%dT%H", "step": "PT2H", "lookback": "PT3H"},
+    "slicing": {"split_field": "number", "split_max": 8},
+}
+LOOKBACK = 12
+"""In the instants that ground is counted in; no record comes later than that."""
+
+NAMES = ("ann", "bob")
+"""Whose name two processes share, so that only the fence's number tells them apart."""
+
+REFUSALS = {"BELOW_ANCHOR", "OUTSIDE_CAMPAIGN"}
+
+Look = Callable[..., Sequence[Any]]
+"""Some columns of every row of a table."""
+
+
+def _look(connection: sa.Connection, table: sa.Table, *names: str) -> Sequence[Any]:
+    return connection.execute(sa.select(*(table.c[name] for name in names))).all()
+
+
+class Scene:
+    """Workers on connections of their own, one step at a time or two at once, and the oracle that is told."""
+
+    def __init__(self, databases: Sequence[Database]) -> None:
+        self.database = databases[0]
+        self.databases = databases
+        clear(self.database)
+        for one in databases:
+            one.clock_shift = timedelta(0)
+        shift = at(FIRST_HOUR) - self.database.now()  # once: time goes on by itself, but not by a quarter of an hour
+        for one in databases:
+            one.clock_shift = shift
+        self.instants = 0
+        self.provider, self.oracle = Provider(), Oracle()
+        set_up(self.database, **SOURCE)
+        self.workers = [
+            Worker(name, open_desk(one), self.provider, self.oracle, self.now)
+            for name, one in zip(itertools.cycle(NAMES), databases, strict=False)
+        ]
+        self.past: list[Step] = []
+        self.fired: list[tuple[PlanRequest, str]] = []
+        self.finished: list[Run] = []
+        self.keys = itertools.count(1)
+        self.apart = True
+
+    def now(self) -> datetime:
+        """The time, but for the moments the walk itself takes."""
+        return at(FIRST_HOUR) + self.instants * INSTANT
+
+    # --- steps ----------------------------------------------------------------------------------
+
+    def take(self, step: Step) -> None:
+        """One step with nobody else at work; without a lease that holds it must be refused and change nothing."""
+        stale = step.lease is not None and not self.oracle.holds(step.lease)
+        before = contents(self.database) if stale else None
+        self.settle(step, attempt(step))
+        assert before is None or contents(self.database) == before, "a stale fence wrote"
+
+    def settle(self, step: Step, result: Any) -> None:
+        """Tell the oracle what was done."""
+        holds = step.lease is None or self.oracle.holds(step.lease)
+        assert (result is not LOST) == holds, f"{step.lease}: it holds: {holds}, but the call says {result}"
+        if result is LOST:
+            self.forget(step)
+            return
+        step.settle(result)
+        if step.lease:
+            self.past.append(step)
+
+    def forget(self, step: Step) -> None:
+        """Whoever learns that its lease is lost drops the work."""
+        for worker in self.workers:
+            if worker.held and worker.held.task.lease == step.lease:
+                worker.crash()
+
+    def next_step(self, worker: Worker) -> Step:
+        """The worker's next step, and what more must hold after it."""
+        step, advancing = worker.next_step(), worker.behind
+        ending = worker.held.run if worker.held and worker.held.checkpoint.ended else None
+
+        def settle(result: Any) -> None:
+            if result is None and not worker.held and not advancing and self.apart:
+                assert not self.oracle.due(self.now()), "nothing was claimed though something is due"
+            step.settle(result)
+            if advancing and self.apart:
+                assert result == self.oracle.cursors[advancing.key].frontier()
+            if ending:
+                self.finished.append(ending)
+
+        return Step(step.call, settle, step.lease, step.repeatable)
+
+    def expiry(self, worker: Worker) -> Step:
+        """Give back what dead workers hold."""
+
+        def settle(number: int) -> None:
+            expired = self.oracle.expired(self.now())
+            assert number == len(expired) or not self.apart
+            self.oracle.gave_back(self.now())
+
+        return Step(worker.desk.queue.give_back_expired, settle)
+
+    def planning(self, worker: Worker, wanted: PlanRequest, key: str) -> Step:
+        """Plan what is asked for; what cannot be is refused."""
+
+        def call() -> Any:
+            try:
+                return worker.desk.planner.plan(wanted, trigger(key))
+            except BadInput as refusal:
+                if refusal.code not in REFUSALS:
+                    raise
+                return None
+
+        return Step(call, lambda _: self.note_new())
+
+    def serving(self, worker: Worker) -> Step:
+        """Cut again what asked for it: children tile their parents."""
+
+        def settle(_: Any) -> None:
+            met = self.meet()
+            served = set(_with_status(self.database, ResliceStatus.SERVED))
+            newly = [key for key in served if not self.oracle.requests[key]]
+            self.oracle.requests.update(dict.fromkeys(newly, True))
+            parents = Counter(cell for key in newly for cell in self.oracle.tasks[key].cells())
+            assert parents == Counter(cell for task in met for cell in task.cells()) or not self.apart
+
+        return Step(worker.desk.reslicer.serve, settle)
+
+    def repair(self, worker: Worker) -> Step:
+        """Bring every watermark up to its events."""
+        return Step(worker.desk.cursors.repair, lambda _: self.watermarks_are_at_their_frontiers())
+
+    def delivery(self, which: int) -> Step | None:
+        """Something that was done, once more: all of it if the lease was lost, else what may be repeated."""
+        steps = [step for step in self.past if step.repeatable or (step.lease and not self.oracle.holds(step.lease))]
+        return steps[which % len(steps)] if steps else None
+
+    def event(self, worker: Worker, which: int) -> Step | None:
+        """A coverage event, once more."""
+        if not self.finished:
+            return None
+        run = self.finished[which % len(self.finished)]
+        task = run.task
+        parts = (task.lineage.task_id, task.window.json(), *([task.range.json()] if task.range else []))
+
+        def append(connection: sa.Connection) -> None:
+            now = worker.desk.database.now(connection)
+            append_event(
+                connection,
+                task.namespace,
+                EventType.COVERAGE,
+                task.window,
+                now=now,
+                as_of=now,
+                lineage={"plan_id": task.lineage.plan_id, "task_id": task.lineage.task_id},
+                key_parts=parts,
+                new_instant=task.window.end,
+                part=task.range,
+            )
+
+        return Step(lambda: worker.desk.database.transact(append), lambda _: None)
+
+    def time_passes(self, instants: int) -> None:
+        """Everybody's clock, which is the database's, is that much later."""
+        self.instants += instants
+        for one in self.databases:
+            one.clock_shift += instants * INSTANT
+
+    def fire(self, worker: Worker, wanted: PlanRequest) -> None:
+        """A trigger of its own."""
+        self.fired.append((wanted, f"walk {next(self.keys)}"))
+        self.take(self.planning(worker, *self.fired[-1]))
+
+    def fire_again(self, worker: Worker, which: int) -> None:
+        """A trigger that has fired before makes nothing new, if it made a plan."""
+        known = len(self.oracle.tasks)
+        wanted, key = self.fired[which % len(self.fired)]
+        if key in self.planned_triggers():
+            self.take(self.planning(worker, wanted, key))
+            assert len(self.oracle.tasks) == known
+
+    def planned_triggers(self) -> set[str]:
+        """The triggers that made a plan."""
+        instance = ing_schedule_instance
+        query = sa.select(instance.c.scheduler_log_id).join(ing_plan, ing_plan.c.schedule_instance_id == instance.c.id)
+        with self.database.read() as connection:
+            return set(connection.execute(query).scalars())
+
+    def any_step(self, worker: Worker, kind: int, which: int) -> Step:
+        """One of all that a process may do; most of the time, its work."""
+        others: list[Callable[[], Step | None]] = [
+            lambda: self.expiry(worker),
+            lambda: self.serving(worker),
+            lambda: self.repair(worker),
+            lambda: self.event(worker, which),
+            lambda: self.planning(worker, request(), f"walk {next(self.keys)}"),
+        ]
+        step = others[kind]() if kind < len(others) else None
+        return step or self.next_step(worker)
+
+    def take_both(self, one: Worker, first: Step, second: Step) -> None:
+        """The second step is taken while the first, of that worker, is about to commit."""
+        self.apart = False
+        try:
+            results = overlapped(one.desk.database, first, second)
+            for step, result in zip((first, second), results, strict=True):
+                self.settle(step, result)
+        finally:
+            self.apart = True
+
+    def note_new(self) -> None:
+        """Remember what a plan has added."""
+        self.meet()
+
+    def meet(self) -> list[TaskModel]:
+        """Tasks, requests and cursors that are new."""
+        for row in rows(self.database, ing_cursor):
+            value = row["normalized_instant"]
+            model = CursorModel(row["anchor_instant"], row["is_descending"], value)
+            known = self.oracle.cursors.setdefault(row["namespace_key"], model)
+            assert (known.anchor, known.descending) == (model.anchor, model.descending)
+        met = []
+        for row in rows(self.database, ing_task):
+            if row["id"] not in self.oracle.tasks:
+                window, part = Window(row["window_from"], row["window_to"]), range_of(row["params"].get("range"))
+                task = TaskModel(row["plan_id"], row["namespace_key"], window, part, self.now())
+                self.oracle.tasks[row["id"]] = task
+                met.append(task)
+        return met
+
+    # --- what must hold -------------------------------------------------------------------------
+
+    def all_is_as_told(self) -> None:
+        with self.database.read() as connection:
+            look = partial(_look, connection)
+            self.tasks_are_as_told(look)
+            self.attempts_are_as_told(look)
+            self.every_record_is_counted_once(look)
+            self.plans_end_with_their_tasks(look)
+            self.no_watermark_lies(look)
+
+    def tasks_are_as_told(self, look: Look) -> None:
+        names = ("id", "status_code", "lease_owner", "fence_no", "expiry_count", "attempt_count", "checkpoint")
+        stored = {key: (*plain, checkpoint_of(place)) for key, *plain, place in look(ing_task, *names)}
+        assert stored == {
+            key: (task.status, task.owner, task.fence, task.expiries, task.attempts, task.checkpoint)
+            for key, task in self.oracle.tasks.items()
+        }
+
+    def attempts_are_as_told(self, look: Look) -> None:
+        runs = {key: (task_id, status) for key, task_id, status in look(ing_task_run, "id", "task_id", "status_code")}
+        assert runs == self.oracle.runs
+        working = [task_id for task_id, status in runs.values() if status == RunStatus.RUNNING]
+        assert len(working) == len(set(working)), "two attempts at a task at once"
+        events = look(ing_cursor_event, "task_id", "event_type")
+        covered = [task_id for task_id, kind in events if kind == EventType.COVERAGE]
+        assert sorted(covered) == sorted(self.oracle.covered)
+
+    def every_record_is_counted_once(self, look: Look) -> None:
+        pages = look(ing_task_run_batch, "id", "task_id", "status_code", "record_count", "stats")
+        stored = {key: (task_id, BatchStatus(status), _counts(*counted)) for key, task_id, status, *counted in pages}
+        assert stored == self.oracle.batches
+        versions = look(ing_item, "provider_id", "source_updated_at", "payload")
+        assert {name: (changed_at, payload) for name, changed_at, payload in versions} == self.oracle.items
+        counted = [counts for _, _, counts in stored.values() if counts]
+        assert sum(one.inserted for one in counted) == len(versions)
+        broken = sum(one.quarantined for one in counted)
+        assert sum(number for (number,) in look(ing_quarantine, "seen_count")) == broken
+
+    def plans_end_with_their_tasks(self, look: Look) -> None:
+        requests = look(ing_reslice_request, "task_id", "status_code")
+        waiting = {task_id for task_id, status in requests if status == ResliceStatus.OPEN}
+        with_tasks = {task.plan_id for task in self.oracle.tasks.values()}
+        for key, status in look(ing_plan, "id", "status_code"):
+            told = self.oracle.plan_status(key, waiting)
+            assert status == told or key not in with_tasks, (key, status, told)
+
+    def no_watermark_lies(self, look: Look) -> None:
+        """Never above what was not read, never backwards."""
+        for key, value in look(ing_cursor, "namespace_key", "normalized_instant"):
+            known = self.oracle.cursors[key]
+            assert known.at_most(value), f"{value} has passed {known.frontier()}, which was not read"
+            assert known.not_behind(value), f"{value} was {known.seen}"
+            known.seen = value
+
+    def watermarks_are_at_their_frontiers(self) -> None:
+        for row in rows(self.database, ing_cursor):
+            told = self.oracle.cursors[row["namespace_key"]].frontier()
+            assert row["normalized_instant"] == told or not self.apart
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def everything_comes_to_rest(self) -> None:
+        """All workers die; one that is left works everything off, and the store holds the truth."""
+        for worker in self.workers:
+            worker.crash()
+        self.time_passes(4 * LOOKBACK)
+        self.work_off(request())
+        anchor = self.oracle.cursors[self.workers[0].desk.namespace().key].anchor
+        self.work_off(request(BEGIN_HOUR, (anchor - at(0)) / HOUR, operation=BACKFILL, campaign="rest"))
+        self.assert_truth()
+
+    def work_off(self, wanted: PlanRequest) -> None:
+        """Plan and work until nothing is left."""
+        worker = self.workers[-1]
+        for _ in range(10):
+            self.take(self.expiry(worker))
+            self.take(self.serving(worker))
+            self.take(self.planning(worker, wanted, f"walk {next(self.keys)}"))
+            while self.oracle.due(self.now()) or worker.held or worker.behind:
+                self.take(self.next_step(worker))
+            self.all_is_as_told()
+            if not self.oracle.live():
+                return
+            self.time_passes(3)
+        raise AssertionError("it never comes to rest")
+
+    def assert_truth(self) -> None:
+        """What the provider has now, each record in its newest version, and nothing under way."""
+        truth = {
+            one.provider_id: (one.changed_at, one.payload)
+            for one in self.provider.truth.values()
+            if one.number != BROKEN
+        }
+        assert self.oracle.items == truth  # and the store holds what the oracle was told
+        assert not self.oracle.live()
+        assert {status for _, status in self.oracle.runs.values()} <= set(RunStatus) - {RunStatus.RUNNING}
+        assert BatchStatus.RUNNING not in {status for _, status, _ in self.oracle.batches.values()}
+        assert PlanStatus.READY not in {row["status_code"] for row in rows(self.database, ing_plan)}
+        self.take(self.repair(self.workers[0]))
+        self.watermarks_are_at_their_frontiers()
+
+
+def _with_status(database: Database, status: ResliceStatus) -> list[int]:
+    """The tasks whose re-slice requests are so."""
+    found = rows(database, ing_reslice_request, ing_reslice_request.c.status_code == status.value)
+    return [row["task_id"] for row in found]
+
+
+def _counts(received: int, stats: dict[str, Any] | None) -> Counts | None:
+    """What a page came to, each record once; none if it has not come."""
+    if not stats:
+        return None
+    names = ("inserted", "updated", "skipped", "failed")
+    skips = {"older": stats["skippedOlder"], "equal": stats["skippedEqual"]}
+    counts = Counts(received, *(stats[name] for name in names), **skips)
+    assert received == counts.inserted + counts.updated + counts.skipped + counts.quarantined
+    assert counts.skipped == counts.older + counts.equal
+    return counts

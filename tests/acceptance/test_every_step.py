@@ -191,10 +191,11 @@ def _assert_no_finished_slice_again(log: list[Row], before: int, finished: set[i
 
 def _configure(patra: Patra, sandbox: Sandbox, position: str) -> None:
     sandbox.configure(scroll="server" if position == "SERVER" else "token")
-    patra.apply_crossref(pagination={"page_size": 60, "position": position}, retry={"max_attempts": 1}, window=BY_STEP)
+    patra.apply_crossref(pagination={"page_size": 80, "position": position}, retry={"max_attempts": 1}, window=BY_STEP)
     patra("plan", "crossref", "--from", START, "--to", END)
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("position", ["SERVER", "CLIENT"])
 def test_a_crash_at_any_step_loses_and_doubles_nothing(

@@ -16,13 +16,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from ingest_core.model.codes import TaskStatus
+from ingest_core.model.codes import LIVE_TASKS, Operation, TaskStatus
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.store.database import Database
 from tests.support.execution_model import INSTANT
 from tests.support.execution_scene import BEGIN_HOUR, FIRST_HOUR, LOOKBACK, Scene
 from tests.support.execution_worker import LEASE
-from tests.support.planning_store import BACKFILL, request
+from tests.support.planning_store import BACKFILL, HARVEST, request
 from tests.support.stores import at
 
 WORKERS = 3
@@ -37,7 +37,7 @@ ENDS = st.sampled_from(
         {"status": TaskStatus.FAILED},
         {"status": TaskStatus.PARTIAL},
         {"status": TaskStatus.PARTIAL, "reslice": ResliceReason.RECORD_CAP},
-        {"status": TaskStatus.PARTIAL, "reslice": ResliceReason.RECORD_CAP},
+        {"status": TaskStatus.PARTIAL, "reslice": ResliceReason.RECORD_CAP, "ascending": True},
         {"status": TaskStatus.QUEUED},
         {"status": TaskStatus.QUEUED, "retry_in": LEASE},
         {"status": TaskStatus.QUEUED, "anew": True},
@@ -99,6 +99,32 @@ class Walk(Scene, RuleBasedStateMachine):
         running = [worker for worker in self.workers if worker.held and worker.held.run]
         self.take(running[who % len(running)].end(**how))
 
+    @rule(who=WHO, most=st.integers(2, 4))
+    def a_worker_claims_many(self, who: int, most: int) -> None:
+        self.take(self.workers[who].claim(most))
+
+    @precondition(lambda self: any(worker.leased for worker in self.workers))
+    @rule(who=WHO)
+    def a_task_is_released(self, who: int) -> None:
+        holding = [worker for worker in self.workers if worker.leased]
+        self.take(holding[who % len(holding)].release())
+
+    @precondition(lambda self: self.oracle.live())
+    @rule(who=WHO, which=WHICH, whole_plan=st.booleans())
+    def somebody_cancels(self, who: int, which: int, whole_plan: bool) -> None:
+        live = [key for key, task in self.oracle.tasks.items() if task.status in LIVE_TASKS]
+        self.take(self.cancelling(self.workers[who], live[which % len(live)], whole_plan=whole_plan))
+
+    @precondition(lambda self: self.oracle.tasks)
+    @rule(who=WHO, which=WHICH)
+    def somebody_retries(self, who: int, which: int) -> None:
+        ended = self.oracle.unfinished(set(self.oracle.tasks)) or set(self.oracle.tasks)
+        self.take(self.retrying(self.workers[who], sorted(ended)[which % len(ended)]))
+
+    @rule(who=WHO, operation=st.sampled_from([HARVEST, BACKFILL]), pause=st.booleans())
+    def somebody_pauses_or_resumes(self, who: int, operation: Operation, pause: bool) -> None:
+        self.take(self.controlling(self.workers[who], operation, pause=pause))
+
     @precondition(lambda self: any(worker.waits for worker in self.workers))
     @rule(who=WHO)
     def a_page_does_not_come(self, who: int) -> None:
@@ -155,16 +181,14 @@ class Walk(Scene, RuleBasedStateMachine):
         self.take_both(one, first, second)
 
     @precondition(lambda self: any(worker.held for worker in self.workers))
-    @rule(who=WHO, more=st.integers(1, WORKERS - 1), steps=st.integers(1, 4))
+    @rule(who=WHO, more=st.integers(1, WORKERS - 1), steps=st.integers(0, 4))
     def a_slow_worker_is_overtaken(self, who: int, more: int, steps: int) -> None:
-        """It knows nothing of it, and goes on when its turn comes."""
+        """Another has its task now; it knows nothing of it, and goes on."""
         holding = [number for number, worker in enumerate(self.workers) if worker.held]
-        other = self.workers[(holding[who % len(holding)] + more) % WORKERS]
-        other.crash()
-        self.time_passes(LEASE // INSTANT)
-        self.take(self.expiry(other))
-        for _ in range(steps):
-            self.take(self.next_step(other))
+        slow = holding[who % len(holding)]
+        self.overtake(self.workers[slow], self.workers[(slow + more) % WORKERS], steps)
+        self.the_laws_hold()
+        self.take(self.next_step(self.workers[slow]))
 
     @invariant()
     def the_laws_hold(self) -> None:

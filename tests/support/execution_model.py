@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, BatchStatus, PlanStatus, RunStatus, TaskStatus
+from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, BatchStatus, Operation, PlanStatus, RunStatus, TaskStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.window import Window
@@ -86,6 +86,7 @@ class TaskModel:
     """A task as it must be stored."""
 
     plan_id: int
+    operation: Operation
     namespace: str
     window: Window
     range: IdRange | None
@@ -103,10 +104,11 @@ class TaskModel:
         """Whether somebody holds it, perhaps no longer in time."""
         return self.status in LEASED_TASKS
 
-    def cells(self) -> Iterator[tuple[datetime, int]]:
-        """Its ground: every instant with every number."""
-        at = self.window.start
-        while at < self.window.end:
+    def cells(self, window: Window | None = None) -> Iterator[tuple[datetime, int]]:
+        """Its ground, or of a window of it: every instant with every number."""
+        window = window or self.window
+        at = window.start
+        while at < window.end:
             yield from ((at, number) for number in NUMBERS if _within(number, self.range))
             at += INSTANT
 
@@ -151,7 +153,11 @@ class Oracle:
     cursors: dict[str, CursorModel] = field(default_factory=dict)
     requests: dict[int, bool] = field(default_factory=dict)
     """By the task that asked: whether its children do what it left."""
-    covered: list[int] = field(default_factory=list)
+    rest: dict[int, Window] = field(default_factory=dict)
+    """What such a task left."""
+    covered: set[tuple[int, Window]] = field(default_factory=set)
+    cancelled_plans: set[int] = field(default_factory=set)
+    paused: set[Operation] = field(default_factory=set)
 
     def holds(self, lease: Lease) -> bool:
         """Whether a lease is the task's own, though it may be late."""
@@ -160,7 +166,8 @@ class Oracle:
 
     def due(self, now: datetime) -> set[int]:
         """What may be claimed."""
-        return {key for key, task in self.tasks.items() if task.status == TaskStatus.QUEUED and task.due <= now}
+        waiting = {key: task for key, task in self.tasks.items() if task.status == TaskStatus.QUEUED}
+        return {key for key, task in waiting.items() if task.due <= now and task.operation not in self.paused}
 
     def expired(self, now: datetime) -> set[int]:
         """What dead workers hold."""
@@ -185,19 +192,17 @@ class Oracle:
             task.free(TaskStatus.FAILED if task.expiries >= MAX_EXPIRIES else TaskStatus.QUEUED)
             self.closed(key)
 
-    def closed(self, task_id: int, ended: RunStatus = RunStatus.FAILED) -> None:
+    def closed(
+        self, task_id: int, ended: RunStatus = RunStatus.FAILED, pages: BatchStatus = BatchStatus.FAILED
+    ) -> None:
         """Attempts and pages of a task that were open have ended."""
         self.runs = {
             key: (mine, ended if mine == task_id and status == RunStatus.RUNNING else status)
             for key, (mine, status) in self.runs.items()
         }
-        self.pages_closed(task_id)
-
-    def pages_closed(self, task_id: int) -> None:
-        """Pages of a task that were open have failed."""
         for key, (mine, status, counts) in self.batches.items():
             if mine == task_id and status == BatchStatus.RUNNING:
-                self.batches[key] = (mine, BatchStatus.FAILED, counts)
+                self.batches[key] = (mine, pages, counts)
 
     def begun(self, lease: Lease, run_id: int) -> None:
         """An attempt is open, and no other."""
@@ -230,11 +235,34 @@ class Oracle:
         received, broken = len(page.records) + len(page.rejected), len(page.rejected)
         return Counts(received, inserted, updated, older + equal, broken, older=older, equal=equal)
 
-    def succeeded(self, task_id: int) -> None:
-        """A slice was read to its end."""
+    def read(self, task_id: int, window: Window) -> None:
+        """A slice was read to its end, or so far."""
         task = self.tasks[task_id]
-        self.cursors[task.namespace].read.update(task.cells())
-        self.covered.append(task_id)
+        self.cursors[task.namespace].read.update(task.cells(window))
+        self.covered.add((task_id, window))
+
+    def cancelled(self, task_ids: Iterable[int]) -> None:
+        """Nobody wants these any more, and whoever holds one has lost it."""
+        for key in task_ids:
+            task = self.tasks[key]
+            task.free(TaskStatus.CANCELLED)
+            task.fence += 1
+            self.closed(key, RunStatus.CANCELLED, BatchStatus.SKIPPED)
+
+    def unfinished(self, uncut: set[int]) -> set[int]:
+        """What may be tried again: what failed, and what ended PARTIAL and is in `uncut`."""
+        return {
+            key
+            for key, task in self.tasks.items()
+            if task.status == TaskStatus.FAILED or (task.status == TaskStatus.PARTIAL and key in uncut)
+        }
+
+    def retried(self, task_ids: Iterable[int], now: datetime) -> None:
+        """These are tried again from where they were."""
+        for key in task_ids:
+            task = self.tasks[key]
+            task.status, task.due, task.expiries = TaskStatus.QUEUED, now, 0
+            task.checkpoint = task.checkpoint.retried(task.attempts)
 
     def live(self) -> list[TaskModel]:
         """What is still to be worked."""
@@ -242,6 +270,8 @@ class Oracle:
 
     def plan_status(self, plan_id: int, waiting: set[int]) -> PlanStatus:
         """What a plan with tasks is; the re-slice requests of `waiting` tasks are open."""
+        if plan_id in self.cancelled_plans:
+            return PlanStatus.CANCELLED
         mine = {key: task for key, task in self.tasks.items() if task.plan_id == plan_id}
         if any(task.status in LIVE_TASKS or key in waiting for key, task in mine.items()):
             return PlanStatus.READY
@@ -249,10 +279,9 @@ class Oracle:
         return _ended({task.status for key, task in mine.items() if key not in recut})
 
 
-def _ended(statuses: Iterable[TaskStatus]) -> PlanStatus:
-    left = set(statuses) - {TaskStatus.SUCCEEDED}
-    if not left:
+def _ended(statuses: set[TaskStatus]) -> PlanStatus:
+    if statuses <= {TaskStatus.SUCCEEDED}:
         return PlanStatus.SUCCEEDED
-    if left == {TaskStatus.FAILED} == set(statuses):
-        return PlanStatus.FAILED
-    return PlanStatus.PARTIAL
+    if statuses & {TaskStatus.SUCCEEDED, TaskStatus.PARTIAL}:
+        return PlanStatus.PARTIAL
+    return PlanStatus.FAILED if TaskStatus.FAILED in statuses else PlanStatus.CANCELLED

@@ -10,11 +10,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.execution.ports import Run
-from ingest_core.model.codes import BatchStatus, EventType, PlanStatus, ResliceStatus, RunStatus
-from ingest_core.model.errors import BadInput
+from ingest_core.model.codes import LIVE_TASKS, BatchStatus, EventType, Operation, PlanStatus, ResliceStatus, RunStatus
+from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.id_range import range_of
 from ingest_core.model.record import Counts
+from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.window import Window
+from ingest_core.model.work import Partition
 from ingest_core.planning.request import PlanRequest
 from ingest_core.store.checkpoints import checkpoint_of
 from ingest_core.store.cursor_store import append_event
@@ -31,9 +33,10 @@ from ingest_core.store.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
+from ingest_core.store.work_control import SqlWorkControl
 from tests.support.execution_model import BROKEN, INSTANT, CursorModel, Oracle, Provider, TaskModel
-from tests.support.execution_worker import LOST, Step, Worker, attempt, overlapped
-from tests.support.planning_store import BACKFILL, HOUR, open_desk, request, set_up
+from tests.support.execution_worker import LEASE, LOST, Step, Worker, attempt, overlapped
+from tests.support.planning_store import BACKFILL, HARVEST, HOUR, SHELF, open_desk, request, set_up
 from tests.support.planning_store import fired as trigger
 from tests.support.stores import at, clear, contents, rows
 
@@ -50,7 +53,7 @@ LOOKBACK = 12
 NAMES = ("ann", "bob")
 """Whose name two processes share, so that only the fence's number tells them apart."""
 
-REFUSALS = {"BELOW_ANCHOR", "OUTSIDE_CAMPAIGN"}
+REFUSALS = {"BELOW_ANCHOR", "OUTSIDE_CAMPAIGN", "PARTITION_PAUSED"}
 
 Look = Callable[..., Sequence[Any]]
 """Some columns of every row of a table."""
@@ -111,9 +114,9 @@ class Scene:
 
     def forget(self, step: Step) -> None:
         """Whoever learns that its lease is lost drops the work."""
+        assert step.lease is not None
         for worker in self.workers:
-            if worker.held and worker.held.task.lease == step.lease:
-                worker.crash()
+            worker.drop(step.lease)
 
     def next_step(self, worker: Worker) -> Step:
         """The worker's next step, and what more must hold after it."""
@@ -121,7 +124,7 @@ class Scene:
         ending = worker.held.run if worker.held and worker.held.checkpoint.ended else None
 
         def settle(result: Any) -> None:
-            if result is None and not worker.held and not advancing and self.apart:
+            if result == [] and self.apart:
                 assert not self.oracle.due(self.now()), "nothing was claimed though something is due"
             step.settle(result)
             if advancing and self.apart:
@@ -147,7 +150,7 @@ class Scene:
         def call() -> Any:
             try:
                 return worker.desk.planner.plan(wanted, trigger(key))
-            except BadInput as refusal:
+            except (BadInput, Refused) as refusal:
                 if refusal.code not in REFUSALS:
                     raise
                 return None
@@ -162,10 +165,53 @@ class Scene:
             served = set(_with_status(self.database, ResliceStatus.SERVED))
             newly = [key for key in served if not self.oracle.requests[key]]
             self.oracle.requests.update(dict.fromkeys(newly, True))
-            parents = Counter(cell for key in newly for cell in self.oracle.tasks[key].cells())
+            parents = Counter(cell for key in newly for cell in self.oracle.tasks[key].cells(self.oracle.rest[key]))
             assert parents == Counter(cell for task in met for cell in task.cells()) or not self.apart
 
         return Step(worker.desk.reslicer.serve, settle)
+
+    def cancelling(self, worker: Worker, task_id: int, *, whole_plan: bool) -> Step:
+        """Cancel a task, or the plan it is of."""
+        plan_id = self.oracle.tasks[task_id].plan_id
+        scope = WorkScope(ScopeKind.PLAN, str(plan_id)) if whole_plan else WorkScope(ScopeKind.TASK, str(task_id))
+
+        def settle(number: int) -> None:
+            meant = {
+                key
+                for key, task in self.oracle.tasks.items()
+                if key == task_id or (whole_plan and task.plan_id == plan_id)
+            }
+            live = {key for key in meant if self.oracle.tasks[key].status in LIVE_TASKS}
+            assert number == len(live) or not self.apart
+            waiting = set(_with_status(self.database, ResliceStatus.OPEN))
+            if whole_plan and self.oracle.plan_status(plan_id, waiting) in (PlanStatus.READY, PlanStatus.PARTIAL):
+                self.oracle.cancelled_plans.add(plan_id)
+            self.oracle.cancelled(live)
+            if self.oracle.plan_status(plan_id, waiting) == PlanStatus.CANCELLED:
+                self.oracle.cancelled_plans.add(plan_id)
+
+        return Step(lambda: SqlWorkControl(worker.desk.database).cancel(scope), settle)
+
+    def retrying(self, worker: Worker, task_id: int) -> Step:
+        """Have a task tried again, if it did not succeed and nobody cuts it smaller."""
+        scope = WorkScope(ScopeKind.TASK, str(task_id))
+
+        def settle(number: int) -> None:
+            cut = {*_with_status(self.database, ResliceStatus.OPEN), *_with_status(self.database, ResliceStatus.SERVED)}
+            again = self.oracle.unfinished(set(self.oracle.tasks) - cut) & {task_id}
+            assert number == len(again) or not self.apart
+            self.oracle.retried(again, self.now())
+
+        return Step(lambda: SqlWorkControl(worker.desk.database).retry(scope), settle)
+
+    def controlling(self, worker: Worker, operation: Operation, *, pause: bool) -> Step:
+        """Let a partition rest, or work again."""
+        control, partition = SqlWorkControl(worker.desk.database), Partition(SHELF, "list", operation)
+
+        def settle(_: Any) -> None:
+            (self.oracle.paused.add if pause else self.oracle.paused.discard)(operation)
+
+        return Step(lambda: (control.pause if pause else control.resume)([partition], "a walk"), settle)
 
     def repair(self, worker: Worker) -> Step:
         """Bring every watermark up to its events."""
@@ -239,6 +285,18 @@ class Scene:
         step = others[kind]() if kind < len(others) else None
         return step or self.next_step(worker)
 
+    def overtake(self, slow: Worker, other: Worker, steps: int) -> None:
+        """The other claims all there is, and begins with what was the slow one's."""
+        assert slow.held is not None
+        lost = slow.held.task.lease.task_id
+        other.crash()
+        self.time_passes(LEASE // INSTANT)
+        self.take(self.expiry(other))
+        self.take(other.claim(len(self.oracle.tasks)))
+        other.leased.sort(key=lambda task: task.lease.task_id != lost)
+        for _ in range(steps):
+            self.take(self.next_step(other))
+
     def take_both(self, one: Worker, first: Step, second: Step) -> None:
         """The second step is taken while the first, of that worker, is about to commit."""
         self.apart = False
@@ -264,7 +322,8 @@ class Scene:
         for row in rows(self.database, ing_task):
             if row["id"] not in self.oracle.tasks:
                 window, part = Window(row["window_from"], row["window_to"]), range_of(row["params"].get("range"))
-                task = TaskModel(row["plan_id"], row["namespace_key"], window, part, self.now())
+                operation = Operation(row["operation_code"])
+                task = TaskModel(row["plan_id"], operation, row["namespace_key"], window, part, self.now())
                 self.oracle.tasks[row["id"]] = task
                 met.append(task)
         return met
@@ -293,8 +352,8 @@ class Scene:
         assert runs == self.oracle.runs
         working = [task_id for task_id, status in runs.values() if status == RunStatus.RUNNING]
         assert len(working) == len(set(working)), "two attempts at a task at once"
-        events = look(ing_cursor_event, "task_id", "event_type")
-        covered = [task_id for task_id, kind in events if kind == EventType.COVERAGE]
+        events = look(ing_cursor_event, "event_type", "task_id", "window_from", "window_to")
+        covered = [(task_id, Window(*window)) for kind, task_id, *window in events if kind == EventType.COVERAGE]
         assert sorted(covered) == sorted(self.oracle.covered)
 
     def every_record_is_counted_once(self, look: Look) -> None:
@@ -335,6 +394,8 @@ class Scene:
         """All workers die; one that is left works everything off, and the store holds the truth."""
         for worker in self.workers:
             worker.crash()
+        for operation in (HARVEST, BACKFILL):
+            self.take(self.controlling(self.workers[0], operation, pause=False))
         self.time_passes(4 * LOOKBACK)
         self.work_off(request())
         anchor = self.oracle.cursors[self.workers[0].desk.namespace().key].anchor
@@ -348,7 +409,7 @@ class Scene:
             self.take(self.expiry(worker))
             self.take(self.serving(worker))
             self.take(self.planning(worker, wanted, f"walk {next(self.keys)}"))
-            while self.oracle.due(self.now()) or worker.held or worker.behind:
+            while self.oracle.due(self.now()) or worker.held or worker.leased or worker.behind:
                 self.take(self.next_step(worker))
             self.all_is_as_told()
             if not self.oracle.live():

@@ -15,6 +15,7 @@ from ingest_core.model.codes import BatchStatus, RunStatus, TaskStatus
 from ingest_core.model.errors import LeaseLost
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.window import Window, window_or_none
 from ingest_core.model.work import Checkpoint, FlowRun, Lease, Namespace, Task
 from ingest_core.store.database import Database
 from tests.support.execution_model import Oracle, Provider
@@ -82,18 +83,27 @@ class Worker:
         self.oracle = oracle
         self.now = now
         self.held: Held | None = None
+        self.leased: list[Task] = []
+        """What it has claimed besides, and works next."""
         self.behind: Namespace | None = None
         """Whose watermark it has yet to advance."""
 
     def crash(self) -> None:
         """Forget everything."""
         self.held = self.behind = None
+        self.leased = []
+
+    def drop(self, lease: Lease) -> None:
+        """Forget what it had of a task that is another's."""
+        self.leased = [task for task in self.leased if task.lease != lease]
+        if self.held and self.held.task.lease == lease:
+            self.held = None
 
     def next_step(self) -> Step:
         """What the run loop does next."""
         if self.behind:
             return self.advance(self.behind)
-        held = self.held
+        held = self.held = self.held or self._next_held()
         if held is None:
             return self.claim()
         if held.run is None:
@@ -114,18 +124,33 @@ class Worker:
             return self._ask(held, run, first.batch.page_no + 1, first.following)
         return self._commit(held, run, first, first.page)
 
-    def claim(self) -> Step:
-        """Take the most urgent task."""
+    def _next_held(self) -> Held | None:
+        task = self.leased.pop(0) if self.leased else None
+        return Held(task, task.checkpoint) if task else None
 
-        def settle(task: Task | None) -> None:
-            if task is None:
-                return
-            assert task.lease.task_id in self.oracle.due(self.now())
-            assert task.checkpoint == self.oracle.tasks[task.lease.task_id].checkpoint
-            self.oracle.claimed(task.lease, self.now())
-            self.held = Held(task, task.checkpoint)
+    def claim(self, most: int = 1) -> Step:
+        """Take the most urgent tasks."""
 
-        return Step(lambda: self.desk.queue.claim(self.name, LEASE_SECONDS), settle)
+        def settle(tasks: list[Task]) -> None:
+            assert len(tasks) <= most
+            for task in tasks:
+                assert task.lease.task_id in self.oracle.due(self.now())
+                assert task.checkpoint == self.oracle.tasks[task.lease.task_id].checkpoint
+                self.oracle.claimed(task.lease, self.now())
+            self.leased += tasks
+
+        return Step(lambda: self.desk.queue.claim_many(self.name, LEASE_SECONDS, most), settle)
+
+    def release(self) -> Step:
+        """Give back what it has claimed last and not begun."""
+        lease = self.leased[-1].lease
+
+        def settle(_: None) -> None:
+            self.oracle.closed(lease.task_id)
+            self.oracle.tasks[lease.task_id].free(TaskStatus.QUEUED)
+            self.drop(lease)
+
+        return Step(lambda: self.desk.queue.release(lease), settle, lease)
 
     def _begin(self, held: Held) -> Step:
         def settle(run: Run) -> None:
@@ -199,22 +224,25 @@ class Worker:
         retry_in: timedelta = timedelta(0),
         reslice: ResliceReason | None = None,
         anew: bool = False,
+        ascending: bool = False,
     ) -> Step:
-        """End the attempt so."""
+        """End the attempt so; if pages come in `ascending` time, what came so far is covered."""
         held = self.held
         assert held is not None
         assert held.run is not None
         run, task_id = held.run, held.task.lease.task_id
         good = status == TaskStatus.SUCCEEDED
+        covered = _so_far(held) if ascending else None
         restart = Checkpoint(restarts=held.checkpoint.restarts + 1) if anew else None
         outcome = RunOutcome(
             status,
             {"reqCount": 1, "retCount": 0, "distinctCount": 0},
-            as_of=held.checkpoint.as_of if good else None,
+            as_of=held.checkpoint.as_of if good or covered else None,
             error=None if good else ERROR,
             checkpoint=restart,
             retry_in=retry_in,
             reslice=reslice,
+            covered=covered,
         )
 
         def settle(_: None) -> None:
@@ -223,11 +251,13 @@ class Worker:
             task.free(status)
             task.checkpoint = restart or task.checkpoint
             task.due = self.now() + retry_in
-            if good:
-                self.oracle.succeeded(task_id)
+            if good or covered:
+                self.oracle.read(task_id, covered or task.window)
                 self.behind = held.task.namespace
-            if reslice:
-                self.oracle.requests.setdefault(task_id, False)
+            if reslice and self.oracle.requests.setdefault(task_id, False) is False:
+                self.oracle.rest.setdefault(
+                    task_id, Window(covered.end if covered else task.window.start, task.window.end)
+                )
             self.held = None
 
         return self._fenced(held, lambda: self.desk.ledger.finish(run, outcome), settle)
@@ -248,6 +278,15 @@ class Worker:
             settle(result)
 
         return Step(call, settled, held.task.lease, repeatable)
+
+
+def _so_far(held: Held) -> Window | None:
+    """The whole hours before the last record that came, if there are any."""
+    task = held.task
+    if task.range or not held.checkpoint.token:
+        return None
+    last = datetime.fromisoformat(held.checkpoint.token.split()[0]).replace(minute=0)
+    return window_or_none(task.window.start, min(last, task.window.end))
 
 
 def overlapped(database: Database, first: Step, second: Step) -> tuple[Any, Any]:

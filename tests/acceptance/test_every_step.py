@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -108,10 +109,16 @@ def _execute(settings: Settings, shift: timedelta = timedelta(0)) -> App:
         return app
 
 
+def _silent_about_crashes(hook: Callable[[Any], object]) -> Callable[[Any], object]:
+    """A thread that ends with its process has nothing to say."""
+    return lambda ended: None if issubclass(ended.exc_type, Crash) else hook(ended)
+
+
 def _crash_once(settings: Settings, steps: Steps, work: Callable[[Settings], object] = _execute) -> str | None:
     """Where the work was cut; none if it was not that long."""
     with pytest.MonkeyPatch.context() as patched:
         _break_at(patched, steps)
+        patched.setattr(threading, "excepthook", _silent_about_crashes(threading.excepthook))
         try:
             work(settings)
         except Crash:

@@ -153,6 +153,14 @@ class Walk(Scene, RuleBasedStateMachine):
     def requests_are_served(self, who: int) -> None:
         self.take(self.serving(self.workers[who]))
 
+    @precondition(lambda self: any(worker.idle for worker in self.workers))
+    @rule(who=WHO, times=st.integers(1, 3))
+    def slices_turn_out_too_big(self, who: int, times: int) -> None:
+        idle = [worker for worker in self.workers if worker.idle]
+        for _ in range(times):
+            self.cut_smallest(idle[who % len(idle)])
+            self.the_laws_hold()
+
     @precondition(lambda self: self.finished)
     @rule(who=WHO)
     def watermarks_are_repaired(self, who: int) -> None:

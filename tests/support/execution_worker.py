@@ -192,6 +192,11 @@ class Worker:
         return self._fenced(held, call, settle, repeatable=True)
 
     @property
+    def idle(self) -> bool:
+        """Whether it has nothing to do."""
+        return not (self.held or self.leased or self.behind)
+
+    @property
     def waits(self) -> bool:
         """Whether it waits for a page."""
         return self.held is not None and bool(self.held.asked) and not self.held.broken

@@ -61,7 +61,7 @@ class SqlTaskQueue:
                     updated_at=now,
                 )
             )
-            return load_tasks(connection, ids, ttl_seconds)
+            return load_tasks(connection, ids, ttl_seconds, now)
 
         return self._database.transact(work)
 
@@ -70,7 +70,7 @@ class SqlTaskQueue:
 
         def work(connection: sa.Connection) -> Task:
             fenced_update(self._database, connection, lease)
-            return load_tasks(connection, [lease.task_id], lease.ttl_seconds)[0]
+            return load_tasks(connection, [lease.task_id], lease.ttl_seconds, self._database.now(connection))[0]
 
         return self._database.transact(work)
 

@@ -119,6 +119,27 @@ def test_a_plan_runs_on_the_snapshot_it_was_compiled_with(stores: Stores) -> Non
     assert claim(stores).spec.http.base_url == "https://books.example"
 
 
+KEY = {"auth": "API_KEY", "ref": "env:OLD", "name": "x-key"}
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [({**KEY, "ref": "env:NEW"}, "env:NEW"), (KEY, "env:OLD"), ({}, None)],
+    ids=["another key", "the same", "none any more"],
+)
+def test_a_plan_is_worked_with_todays_credential(stores: Stores, now: dict[str, str], expected: str | None) -> None:
+    plan_harvest(stores, at(0), at(1), spec=compiled(credential=KEY))
+    stores.registry.apply([source_rows(credential=now)])
+    task = claim(stores)
+    assert (task.spec.auth.credential_ref, task.spec.http.base_url) == (expected, "https://books.example")
+    assert stores.queue.leased(task.lease).spec.auth.credential_ref == expected
+
+
+def test_a_plan_of_a_source_that_is_gone_keeps_its_credential(stores: Stores) -> None:
+    plan_harvest(stores, at(0), at(1), spec=compiled(credential=KEY))
+    assert claim(stores).spec.auth.credential_ref == "env:OLD"
+
+
 def test_a_task_scheduled_for_later_is_not_claimed(stores: Stores) -> None:
     plan_harvest(stores, at(0), at(2))
     first, second = column(stores.database, ing_task, "id")

@@ -1,5 +1,6 @@
 """The `reg_*` and `sys_dict_*` tables."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -30,8 +31,11 @@ def _dated() -> list[sa.Column[Any]]:
     ]
 
 
-def _scoped(name: str, *columns: sa.Column[Any]) -> sa.Table:
-    """A configuration table: scoped by operation and endpoint, temporal; a closed row is history."""
+def _scoped(name: str, *columns: sa.Column[Any], later: Sequence[sa.Column[Any]] = ()) -> sa.Table:
+    """A configuration table: scoped by operation and endpoint, temporal; a closed row is history.
+
+    Columns that came with a later migration stand at its end.
+    """
     return sa.Table(
         name,
         metadata,
@@ -42,6 +46,7 @@ def _scoped(name: str, *columns: sa.Column[Any]) -> sa.Table:
         *columns,
         *_dated(),
         *_audit(),
+        *later,
         sa.Index(f"idx_{name.removeprefix('reg_')}_scope", "provenance_code", "closed_at"),
     )
 
@@ -89,11 +94,11 @@ reg_provenance = sa.Table(
     sa.Column("docs_url", long_text()),
     sa.Column("id_normalizer_code", code(32), nullable=False),
     sa.Column("on_equal_code", code(32), nullable=False),
-    sa.Column("on_refresh_code", code(32)),
     sa.Column("output_mapping", json_value(), nullable=False),
     sa.Column("defaults", json_value()),
     sa.Column("closed_at", Utc),
     *_audit(),
+    sa.Column("on_refresh_code", code(32)),
     sa.Index("idx_provenance_code", "provenance_code", "closed_at"),
 )
 
@@ -112,7 +117,6 @@ reg_prov_endpoint_def = sa.Table(
     sa.Column("id_expr", json_value()),
     sa.Column("updated_at_path", long_text()),
     sa.Column("updated_at_expr", json_value()),
-    sa.Column("version_expr", json_value()),
     sa.Column("total_path", long_text()),
     sa.Column("response_format_code", code(32)),
     sa.Column("xml_namespaces", json_value()),
@@ -129,6 +133,7 @@ reg_prov_endpoint_def = sa.Table(
     sa.Column("defaults", json_value()),
     sa.Column("closed_at", Utc),
     *_audit(),
+    sa.Column("version_expr", json_value()),
     sa.Index("idx_prov_endpoint_def_scope", "provenance_code", "closed_at"),
 )
 
@@ -176,10 +181,12 @@ reg_prov_pagination_cfg = _scoped(
     sa.Column("page_base", sa.Integer),
     sa.Column("token_ttl_seconds", sa.Integer),
     sa.Column("order_by", long_text()),
-    sa.Column("ascending", sa.Boolean),
-    sa.Column("tail_probe", sa.Boolean),
-    sa.Column("next_hosts", json_value()),
-    sa.Column("max_page_bytes", sa.Integer),
+    later=(
+        sa.Column("ascending", sa.Boolean),
+        sa.Column("tail_probe", sa.Boolean),
+        sa.Column("next_hosts", json_value()),
+        sa.Column("max_page_bytes", sa.Integer),
+    ),
 )
 
 reg_prov_window_offset_cfg = _scoped(
@@ -234,13 +241,12 @@ reg_prov_rate_limit_cfg = _scoped(
     sa.Column("with_credential_per_sec", sa.Double),
     sa.Column("provider_cap_per_sec", sa.Double),
     sa.Column("burst_capacity", sa.Integer),
-    sa.Column("permit_cost", sa.Integer),
-    sa.Column("max_concurrency", sa.Integer),
     sa.Column("daily_quota", sa.Integer),
     sa.Column("limit_header", code()),
     sa.Column("remaining_header", code()),
     sa.Column("reset_header", code()),
     sa.Column("reset_kind_code", code(32)),
+    later=(sa.Column("permit_cost", sa.Integer), sa.Column("max_concurrency", sa.Integer)),
 )
 
 reg_prov_batching_cfg = _scoped(

@@ -579,7 +579,6 @@ CREATE TABLE reg_prov_endpoint_def (
     id_expr JSON,
     updated_at_path LONGTEXT COLLATE utf8mb4_0900_bin,
     updated_at_expr JSON,
-    version_expr JSON,
     total_path LONGTEXT COLLATE utf8mb4_0900_bin,
     response_format_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
     xml_namespaces JSON,
@@ -599,6 +598,7 @@ CREATE TABLE reg_prov_endpoint_def (
     version INTEGER NOT NULL DEFAULT '0',
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    version_expr JSON,
     PRIMARY KEY (id)
 );
 
@@ -702,10 +702,6 @@ CREATE TABLE reg_prov_pagination_cfg (
     page_base INTEGER,
     token_ttl_seconds INTEGER,
     order_by LONGTEXT COLLATE utf8mb4_0900_bin,
-    ascending BOOL,
-    tail_probe BOOL,
-    next_hosts JSON,
-    max_page_bytes INTEGER,
     effective_from DATETIME(6),
     effective_to DATETIME(6),
     closed_at DATETIME(6),
@@ -713,6 +709,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     version INTEGER NOT NULL DEFAULT '0',
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    ascending BOOL,
+    tail_probe BOOL,
+    next_hosts JSON,
+    max_page_bytes INTEGER,
     PRIMARY KEY (id)
 );
 
@@ -727,8 +727,6 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     with_credential_per_sec DOUBLE,
     provider_cap_per_sec DOUBLE,
     burst_capacity INTEGER,
-    permit_cost INTEGER,
-    max_concurrency INTEGER,
     daily_quota INTEGER,
     limit_header VARCHAR(64) COLLATE utf8mb4_0900_bin,
     remaining_header VARCHAR(64) COLLATE utf8mb4_0900_bin,
@@ -741,6 +739,8 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     version INTEGER NOT NULL DEFAULT '0',
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    permit_cost INTEGER,
+    max_concurrency INTEGER,
     PRIMARY KEY (id)
 );
 
@@ -839,7 +839,6 @@ CREATE TABLE reg_provenance (
     docs_url LONGTEXT COLLATE utf8mb4_0900_bin,
     id_normalizer_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
     on_equal_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
-    on_refresh_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
     output_mapping JSON NOT NULL,
     defaults JSON,
     closed_at DATETIME(6),
@@ -847,6 +846,7 @@ CREATE TABLE reg_provenance (
     version INTEGER NOT NULL DEFAULT '0',
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    on_refresh_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
     PRIMARY KEY (id)
 );
 

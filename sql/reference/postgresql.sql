@@ -579,7 +579,6 @@ CREATE TABLE reg_prov_endpoint_def (
     id_expr JSONB,
     updated_at_path TEXT COLLATE "C",
     updated_at_expr JSONB,
-    version_expr JSONB,
     total_path TEXT COLLATE "C",
     response_format_code VARCHAR(32) COLLATE "C",
     xml_namespaces JSONB,
@@ -599,6 +598,7 @@ CREATE TABLE reg_prov_endpoint_def (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    version_expr JSONB,
     PRIMARY KEY (id)
 );
 
@@ -702,10 +702,6 @@ CREATE TABLE reg_prov_pagination_cfg (
     page_base INTEGER,
     token_ttl_seconds INTEGER,
     order_by TEXT COLLATE "C",
-    ascending BOOLEAN,
-    tail_probe BOOLEAN,
-    next_hosts JSONB,
-    max_page_bytes INTEGER,
     effective_from TIMESTAMP(6) WITH TIME ZONE,
     effective_to TIMESTAMP(6) WITH TIME ZONE,
     closed_at TIMESTAMP(6) WITH TIME ZONE,
@@ -713,6 +709,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    ascending BOOLEAN,
+    tail_probe BOOLEAN,
+    next_hosts JSONB,
+    max_page_bytes INTEGER,
     PRIMARY KEY (id)
 );
 
@@ -727,8 +727,6 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     with_credential_per_sec DOUBLE PRECISION,
     provider_cap_per_sec DOUBLE PRECISION,
     burst_capacity INTEGER,
-    permit_cost INTEGER,
-    max_concurrency INTEGER,
     daily_quota INTEGER,
     limit_header VARCHAR(64) COLLATE "C",
     remaining_header VARCHAR(64) COLLATE "C",
@@ -741,6 +739,8 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    permit_cost INTEGER,
+    max_concurrency INTEGER,
     PRIMARY KEY (id)
 );
 
@@ -839,7 +839,6 @@ CREATE TABLE reg_provenance (
     docs_url TEXT COLLATE "C",
     id_normalizer_code VARCHAR(32) COLLATE "C" NOT NULL,
     on_equal_code VARCHAR(32) COLLATE "C" NOT NULL,
-    on_refresh_code VARCHAR(32) COLLATE "C",
     output_mapping JSONB NOT NULL,
     defaults JSONB,
     closed_at TIMESTAMP(6) WITH TIME ZONE,
@@ -847,6 +846,7 @@ CREATE TABLE reg_provenance (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    on_refresh_code VARCHAR(32) COLLATE "C",
     PRIMARY KEY (id)
 );
 

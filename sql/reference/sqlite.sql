@@ -579,7 +579,6 @@ CREATE TABLE reg_prov_endpoint_def (
     id_expr JSON,
     updated_at_path TEXT,
     updated_at_expr JSON,
-    version_expr JSON,
     total_path TEXT,
     response_format_code VARCHAR(32),
     xml_namespaces JSON,
@@ -599,6 +598,7 @@ CREATE TABLE reg_prov_endpoint_def (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    version_expr JSON,
     PRIMARY KEY (id)
 );
 
@@ -702,10 +702,6 @@ CREATE TABLE reg_prov_pagination_cfg (
     page_base INTEGER,
     token_ttl_seconds INTEGER,
     order_by TEXT,
-    ascending BOOLEAN,
-    tail_probe BOOLEAN,
-    next_hosts JSON,
-    max_page_bytes INTEGER,
     effective_from BIGINT,
     effective_to BIGINT,
     closed_at BIGINT,
@@ -713,6 +709,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    ascending BOOLEAN,
+    tail_probe BOOLEAN,
+    next_hosts JSON,
+    max_page_bytes INTEGER,
     PRIMARY KEY (id)
 );
 
@@ -727,8 +727,6 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     with_credential_per_sec DOUBLE,
     provider_cap_per_sec DOUBLE,
     burst_capacity INTEGER,
-    permit_cost INTEGER,
-    max_concurrency INTEGER,
     daily_quota INTEGER,
     limit_header VARCHAR(64),
     remaining_header VARCHAR(64),
@@ -741,6 +739,8 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    permit_cost INTEGER,
+    max_concurrency INTEGER,
     PRIMARY KEY (id)
 );
 
@@ -839,7 +839,6 @@ CREATE TABLE reg_provenance (
     docs_url TEXT,
     id_normalizer_code VARCHAR(32) NOT NULL,
     on_equal_code VARCHAR(32) NOT NULL,
-    on_refresh_code VARCHAR(32),
     output_mapping JSON NOT NULL,
     defaults JSON,
     closed_at BIGINT,
@@ -847,6 +846,7 @@ CREATE TABLE reg_provenance (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    on_refresh_code VARCHAR(32),
     PRIMARY KEY (id)
 );
 

@@ -134,7 +134,7 @@ def test_a_publisher_that_asks_for_time_is_left_alone_at_once() -> None:
         raise PublisherUnavailable("busy", timedelta(minutes=10))
 
     outbox = MemoryOutbox(many(10, attempts=1))
-    report = relay_of(outbox, MemoryPublisher(fault=busy)).relay(until_empty=True)
+    report = relay_of(outbox, MemoryPublisher(fault=busy), stop=Naps()).relay(until_empty=True)
     assert (report.failed, report.unavailable) == (1, True)
     assert outbox.failures[0].wait == timedelta(minutes=10)
 

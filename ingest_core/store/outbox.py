@@ -129,10 +129,10 @@ class SqlOutbox:
             now = self._database.now(connection)
             if connection.execute(sa.select(_TABLE.c.id).where(_is_pending()).limit(1)).scalar() is None:
                 return None
-            later = sa.select(due).where(_is_pending(), due > now).order_by(due).limit(1)
-            held = sa.select(sa.func.min(leased)).where(_is_pending(), due <= now, leased > now)
-            moments = [connection.execute(query).scalar() for query in (later, held)]
-        return min((moment - now for moment in moments if moment is not None), default=timedelta(0))
+            later = sa.select(due).where(_is_pending(), due > now).order_by(due, _TABLE.c.id).limit(1)
+            held = sa.select(leased).where(_is_pending(), due <= now).order_by(due, _TABLE.c.id).limit(CHUNK)
+            moments = [*connection.execute(later).scalars(), *connection.execute(held).scalars()]
+        return min((moment - now for moment in moments if moment is not None and moment > now), default=timedelta(0))
 
     def messages(self, status: OutboxStatus | None = None, limit: int = CHUNK) -> list[dict[str, Any]]:
         """Messages without what they tell, newest first."""
@@ -197,7 +197,7 @@ def _is_pending() -> sa.ColumnElement[bool]:
 
 def _held(owner: str, messages: Sequence[Message]) -> list[sa.ColumnElement[bool]]:
     mine = _TABLE.c.id.in_([message.sequence for message in messages])
-    return [mine, _TABLE.c.lease_owner == owner, _is_pending()]
+    return [mine, _TABLE.c.lease_owner == owner, _TABLE.c.status_code == OutboxStatus.PENDING.value]
 
 
 def _free_messages(connection: sa.Connection, now: datetime, limit: int) -> Iterator[Message]:
@@ -209,8 +209,8 @@ def _free_messages(connection: sa.Connection, now: datetime, limit: int) -> Iter
         first = sorted((row.next_attempt_at, row.id) for row in found if row.id == row.first_id)
         for start in range(0, len(first), limit):
             ids = [message_id for _, message_id in first[start : start + limit]]
-            query = sa.select(_TABLE).where(_TABLE.c.id.in_(ids), *_due(now))
-            rows = connection.execute(locked(query, skip_locked=True)).all()
+            query = locked(sa.select(_TABLE).where(_TABLE.c.id.in_(ids)), skip_locked=True)
+            rows = [row for row in connection.execute(query) if _is_due(row, now)]
             yield from sorted(map(_message, rows), key=lambda message: ids.index(message.sequence))
         if len(found) < window:
             return
@@ -236,6 +236,12 @@ def _window(now: datetime, size: int, looked: sa.Row[Any] | None) -> sa.Select[A
         .scalar_subquery()
     )
     return sa.select(window.c.id, window.c.next_attempt_at, first.label("first_id"))
+
+
+def _is_due(row: sa.Row[Any], now: datetime) -> bool:
+    """What another relay has done meanwhile counts; asked for in SQL, SQLite would read all that is due for it."""
+    free = row.leased_until is None or row.leased_until <= now
+    return row.status_code == OutboxStatus.PENDING.value and row.next_attempt_at <= now and free
 
 
 def _due(now: datetime) -> list[sa.ColumnElement[bool]]:

@@ -48,7 +48,10 @@ def write_messages(
         }
         for message in messages
     ]
-    connection.execute(insert_new(connection.dialect.name, ing_outbox_message, "dedup_key"), rows)
+    statement = insert_new(connection.dialect.name, ing_outbox_message, "dedup_key")
+    if connection.dialect.insert_executemany_returning:  # so many rows in one statement, not one each
+        statement = statement.returning(ing_outbox_message.c.id)
+    connection.execute(statement, rows)
 
 
 def changes_of(verdict: Verdict, stored: Mapping[str, Stored], asked_at: datetime) -> Iterator[Change]:

@@ -1,5 +1,6 @@
 """The outbox: what a page writes, who may send it, in which order, and what a crash leaves."""
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -7,16 +8,19 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ingest_core.model.codes import OutboxStatus
+from ingest_core.model.codes import Operation, OutboxStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.outbox.ports import Failure, MessageRefused, PublisherUnavailable
+from ingest_core.planning.request import PlanRequest
 from ingest_core.store.database import Database
 from ingest_core.store.outbox import CHUNK, SqlOutbox
 from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import ing_outbox_message
+from ingest_core.store.tables import ing_item, ing_outbox_message
 from tests.contract.test_query_plans import FULL_SCANS, SORTS, analyze
+from tests.contract.test_refresh import REFRESHED
 from tests.support.outbox import MemoryPublisher, later, names, put, relay_of, states
 from tests.support.stores import (
+    SOURCE,
     Stores,
     at,
     begin,
@@ -26,6 +30,7 @@ from tests.support.stores import (
     compiled,
     crash_at_every_step,
     explain,
+    finish,
     open_page,
     page,
     plan_harvest,
@@ -34,7 +39,9 @@ from tests.support.stores import (
     rejected,
     rows,
     source_block,
+    source_rows,
     together,
+    trigger,
     while_uncommitted,
 )
 
@@ -54,8 +61,6 @@ def second(other: Database) -> SqlOutbox:
 
 def publishing(stores: Stores) -> Stores:
     """The worker, with somebody to tell."""
-    from dataclasses import replace
-
     return replace(stores, ledger=SqlRunLedger(stores.database, publishing=True))
 
 
@@ -134,8 +139,6 @@ def test_the_same_version_from_another_page_leaves_no_further_message(stores: St
 
 def test_a_message_that_is_there_already_stays_as_it_is(stores: Stores) -> None:
     """Somebody emptied the items: they come again, and nobody is told twice."""
-    from ingest_core.store.tables import ing_item
-
     stores = publishing(stores)
     plan_harvest(stores, at(0), at(1))
     run = begin(stores)
@@ -157,6 +160,23 @@ def test_content_that_comes_back_under_the_same_time_is_told_again(stores: Store
     keys = column(stores.database, ing_outbox_message, "dedup_key")
     assert len(set(keys)) == 4
     assert len(set(column(stores.database, ing_outbox_message, "ordering_key"))) == 1
+
+
+def test_a_refresh_that_fills_in_fields_tells_the_record_as_it_is_now(registered: Stores) -> None:
+    stores = publishing(registered)
+    plan_harvest(stores, at(0), at(1))
+    run = begin(stores)
+    bare = replace(record("a", at(1)), fields={"title": "Old", "abstract": ""})
+    read_page(stores, run, page(bare))
+    finish(stores, run)
+    stores.registry.apply([source_rows(**REFRESHED, source=source_block(on_refresh="FILL_EMPTY"))])
+    stores.planner.plan(PlanRequest(SOURCE, Operation.UPDATE, ids=("a",)), trigger())
+    read_page(stores, begin(stores), page(replace(bare, fields={"title": "New", "abstract": "Fresh"})))
+    first, second = rows(stores.database, ing_outbox_message)
+    assert second["payload"]["event_type"] == "UPDATED"
+    assert second["payload"]["record"] == {"title": "Old", "abstract": "Fresh"}
+    assert second["payload"]["payload_hash"] == first["payload"]["payload_hash"]
+    assert (second["ordering_key"], second["dedup_key"] != first["dedup_key"]) == (first["ordering_key"], True)
 
 
 def test_a_page_whose_commit_crashes_leaves_no_message(stores: Stores) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from ingest_core.execution.outcomes import BUDGET_PAUSE
 from ingest_core.execution.ports import Request, Response
-from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.spec import AuthSpec
@@ -27,6 +26,7 @@ from ingest_core.store.tables import (
 )
 from ingest_core.store.work_control import SqlWorkControl
 from tests.contract.test_walks import ANSWER, FAST, OFFSET, QUICK, ROWS, SKIP, Shelf, book, kept, names, work
+from tests.support.runner import runner_of
 from tests.support.stores import (
     TTL_SECONDS,
     Stores,
@@ -270,10 +270,7 @@ def test_a_lease_is_kept_while_an_answer_is_awaited(stores: Stores, others: Stor
             Event().wait(2.5)
             assert others.queue.give_back_expired() == 0
 
-    control = SqlWorkControl(stores.database)
-    runner = TaskRunner(
-        stores.queue, stores.ledger, stores.cursors, control, stores.gate, Shelf(3, slow), stores.database, Event()
-    )
+    runner = runner_of(stores, Shelf(3, slow))
     assert runner.run(task).status == TaskStatus.SUCCEEDED
     assert rows(stores.database, ing_task)[0]["lease_count"] >= 6
 

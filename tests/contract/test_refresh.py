@@ -8,7 +8,6 @@ import pytest
 
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.ports import Request, Response
-from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
@@ -16,7 +15,7 @@ from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest
 from ingest_core.registry.compile import compile_spec
 from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_item, ing_quarantine, ing_task_run_batch
-from ingest_core.store.work_control import SqlWorkControl
+from tests.support.runner import runner_of
 from tests.support.stores import SOURCE, Stores, at, change, claim, column, plan_harvest, rows, source_rows, trigger
 
 ANSWER = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
@@ -87,17 +86,7 @@ def plan_refresh(stores: Stores, *ids: str, **overrides: str) -> PlanReport:
 
 def work(stores: Stores, upstream: Library, stop: Event | None = None) -> RunSummary:
     """Claim the task and work it."""
-    runner = TaskRunner(
-        stores.queue,
-        stores.ledger,
-        stores.cursors,
-        SqlWorkControl(stores.database),
-        stores.gate,
-        upstream,
-        stores.database,
-        stop or Event(),
-    )
-    return runner.run(claim(stores))
+    return runner_of(stores, upstream, stop).run(claim(stores))
 
 
 def test_every_id_is_asked_for_once_a_batch_a_page(stores: Stores, library: Library) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.ports import Request, Response
-from ingest_core.execution.run_task import STOP_POLL_SECONDS, TaskRunner
+from ingest_core.execution.run_task import STOP_POLL_SECONDS
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.store.tables import ing_cursor, ing_item, ing_quarantine, ing_task, ing_task_run_batch
-from ingest_core.store.work_control import SqlWorkControl
+from tests.support.runner import runner_of
 from tests.support.stores import Stores, at, claim, column, compiled, plan_harvest, rows
 
 SIZE = 3
@@ -65,17 +65,7 @@ def planned(stores: Stores, **blocks: Any) -> None:
 
 def work(stores: Stores, upstream: Any, stop: Event | None = None) -> RunSummary:
     """Claim the task and work it."""
-    runner = TaskRunner(
-        stores.queue,
-        stores.ledger,
-        stores.cursors,
-        SqlWorkControl(stores.database),
-        stores.gate,
-        upstream,
-        stores.database,
-        stop or Event(),
-    )
-    return runner.run(claim(stores))
+    return runner_of(stores, upstream, stop).run(claim(stores))
 
 
 def kept(stores: Stores) -> set[str]:

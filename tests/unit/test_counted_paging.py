@@ -1,52 +1,25 @@
 """Paging by offset, page number, URL and time (D14, D22): no record slips by when the result shrinks."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage, decode_page
+from ingest_core.execution.decode import decode_page
 from ingest_core.execution.paging import (
-    MAX_REPEATS,
-    MAX_REWINDS,
     NextPageMissing,
     Place,
-    Repetition,
     Step,
     before_hash,
     first_token,
     next_step,
     offset_of,
     resume_point,
-    tail_is_doubtful,
 )
-from ingest_core.model.errors import PagingLoop
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
-from tests.support.specs import at, crossref_spec, page_of
-
-FULL = 3
-
-
-def paging(kind: str, **changes: Any) -> PaginationSpec:
-    """Paging of that kind with three records a page, and other changes."""
-    usual = {"type": kind, "position": "CLIENT", "page_size": FULL, "initial_token": None, "token_ttl_seconds": None}
-    return crossref_spec(pagination={**usual, **changes}).paging
-
-
-def page(records: int = FULL, **said: Any) -> DecodedPage:
-    """A page of that many records."""
-    return page_of(list(range(records)), **said)
-
-
-def after(config: PaginationSpec, token: str, distinct: int, before: int | None = None, **said: Any) -> Step:
-    """What comes after the page at a token, when so many records have been seen, and a total was stated before."""
-    return next_step(config, page(**said), Place(token, 2, distinct, before))
-
-
-END = Step(None)
-OFFSET, PAGE = paging("OFFSET"), paging("PAGE", page_base=1)
+from tests.support.counted_pages import END, FULL, OFFSET, PAGE, after, paging
+from tests.support.specs import at, crossref_spec
 
 
 @pytest.mark.parametrize(
@@ -313,110 +286,3 @@ def test_a_slice_that_begins_anew_forgets_its_total_and_its_rewinds() -> None:
     read = Checkpoint(page_no=4, token="12", total=20, rewinds=2, restarts=1, shortfall=3)
 
     assert read.anew() == Checkpoint(restarts=1, shortfall=3)
-
-
-class TestAPageThatRepeats:
-    """Once is a mistake; again and again, nothing new can be reached."""
-
-    def step(self, config: PaginationSpec, repeats: int, **said: Any) -> Step:
-        return next_step(config, page(**said), Place("6", 7, 9, repeats=repeats))
-
-    @pytest.mark.parametrize("config", [OFFSET, PAGE], ids=["offset", "page"])
-    def test_a_page_that_comes_twice_is_passed_over(self, config: PaginationSpec) -> None:
-        assert not self.step(config, 1).ends
-        assert not self.step(config, MAX_REPEATS - 1, total=20).ends
-
-    @pytest.mark.parametrize("config", [OFFSET, PAGE], ids=["offset", "page"])
-    def test_over_and_over_it_is_the_end_unless_a_total_says_otherwise(self, config: PaginationSpec) -> None:
-        assert self.step(config, MAX_REPEATS) == END
-        assert self.step(config, MAX_REPEATS, total=9) == END
-        out_of_reach = self.step(config, MAX_REPEATS, total=20)
-        assert (out_of_reach.ends, out_of_reach.completes) == (True, False)
-        assert out_of_reach.reslice == ResliceReason.RECORD_CAP
-
-    @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
-    def test_behind_ever_new_tokens_it_is_a_loop(self, kind: str) -> None:
-        assert self.step(paging(kind), MAX_REPEATS - 1, next_token="t9") == Step("t9")
-        with pytest.raises(PagingLoop, match="page 7 holds the same records as the 3 before it"):
-            self.step(paging(kind), MAX_REPEATS, next_token="t9")
-
-    def test_only_the_same_page_in_a_row_counts_and_going_back_does_not(self) -> None:
-        once = Repetition().after(b"ab", 0)
-
-        assert once.times == 0
-        assert (once.after(b"ab", 0).times, once.after(b"ab", 0).after(b"ab", 0).times) == (1, 2)
-        assert once.after(b"ab", 1).times == 0
-        assert once.after(b"ac", 0).after(b"ab", 0).times == 0
-        assert Repetition().after(b"", 0).times == 0
-
-
-class TestADoubtfulTail:
-    """A full page that names no next one, where such pages are known to lie."""
-
-    @pytest.mark.parametrize(
-        ("config", "said", "doubtful"),
-        [
-            ({}, {}, True),
-            ({"type": "URL"}, {}, True),
-            ({"tail_probe": False}, {}, False),
-            ({"position": "SERVER"}, {}, False),
-            ({"type": "OFFSET"}, {}, False),
-            ({"type": "TIME"}, {}, False),
-            ({}, {"next_token": "t2"}, False),
-            ({}, {"has_more": False}, False),
-            ({}, {"records": FULL - 1}, False),
-        ],
-        ids=str,
-    )
-    def test_is_asked_for_once_more(self, config: dict[str, Any], said: dict[str, Any], doubtful: bool) -> None:
-        kind = {"kind": config.pop("type", "TOKEN"), "tail_probe": True, **config}
-
-        assert tail_is_doubtful(paging(**kind), page(**said)) is doubtful
-
-
-class Shelf:
-    """A provider that pages by offset over books, some of which are taken away while it is read."""
-
-    def __init__(self, count: int, taken: dict[int, list[int]]) -> None:
-        self.books = list(range(count))
-        self.taken = taken
-
-    def ask(self, asked: int, offset: int) -> DecodedPage:
-        """The books from an offset on; before that, whatever is taken away by now."""
-        self.books = [book for book in self.books if book not in self.taken.get(asked, [])]
-        return page_of(self.books[offset : offset + FULL], total=len(self.books))
-
-
-@pytest.mark.parametrize(
-    "taken",
-    [
-        {},
-        {2: [0]},
-        {3: [1, 4]},
-        {2: [0, 1, 2]},
-        {2: [0], 3: [1], 4: [3]},
-        {4: [9, 10]},
-        {4: [11]},
-        {2: [0], 5: [5, 6]},
-    ],
-    ids=str,
-)
-def test_every_record_that_stays_is_seen_whatever_leaves_meanwhile(taken: dict[int, list[int]]) -> None:
-    shelf, seen, token, total = Shelf(12, taken), set[int](), "0", None
-    for asked in range(1, 40):
-        got = shelf.ask(asked, int(token))
-        seen |= set(got.items)
-        step = next_step(OFFSET, got, Place(token, asked, len(seen), total))
-        total = got.total
-        if step.token is None:
-            break
-        token = step.token
-    assert set(shelf.books) <= seen
-    assert step == END
-
-
-def test_a_total_that_goes_up_and_down_does_not_go_round_for_ever() -> None:
-    place = Place("3", 2, 3, 36, rewinds=MAX_REWINDS)
-
-    assert next_step(OFFSET, page(total=30), place).token == "6"
-    assert next_step(OFFSET, page(total=30), replace(place, rewinds=0)).rewound

@@ -88,8 +88,6 @@ class Scene:
         """The time, but for the moments the walk itself takes."""
         return at(FIRST_HOUR) + self.instants * INSTANT
 
-    # --- steps ----------------------------------------------------------------------------------
-
     def take(self, step: Step) -> None:
         """One step with nobody else at work; without a lease that holds it must be refused and change nothing."""
         stale = step.lease is not None and not self.oracle.holds(step.lease)
@@ -306,6 +304,13 @@ class Scene:
         while worker.leased:
             self.take(worker.release())
 
+    def repeat(self, worker: Worker) -> None:
+        """What was done last is delivered again, if it may be or must be refused; and the last event too."""
+        last, event = self.past[-1:], self.event(worker, len(self.finished) - 1)
+        again = [step for step in last if step.repeatable or (step.lease and not self.oracle.holds(step.lease))]
+        for step in [*again, *([event] if event else [])]:
+            self.take(step)
+
     def take_both(self, one: Worker, first: Step, second: Step) -> None:
         """The second step is taken while the first, of that worker, is about to commit."""
         self.apart = False
@@ -341,10 +346,8 @@ class Scene:
         """Every law holds at this moment."""
         self.laws.hold()
 
-    # --- the end --------------------------------------------------------------------------------
-
     def everything_comes_to_rest(self) -> None:
-        """All workers die; one that is left works everything off, and the store holds the truth."""
+        """All workers die but one, which works everything off; the store holds the truth, and again when it changes."""
         for worker in self.workers:
             worker.crash()
         for operation in (HARVEST, BACKFILL):
@@ -353,6 +356,11 @@ class Scene:
         self.work_off(request())
         anchor = self.oracle.cursors[self.workers[0].desk.namespace().key].anchor
         self.work_off(request(BEGIN_HOUR, (anchor - at(0)) / HOUR, operation=BACKFILL, campaign="rest"))
+        self.assert_truth()
+        for number in self.provider.truth:
+            self.provider.change(number, self.now())
+        self.time_passes(LOOKBACK)
+        self.work_off(request())
         self.assert_truth()
 
     def work_off(self, wanted: PlanRequest) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ingest_core.execution.paging import Step
+from ingest_core.execution.paging import COUNTED, Step
 from ingest_core.model.codes import PagePosition
 from ingest_core.model.instant import unit_grid
 from ingest_core.model.record import Record
@@ -46,8 +46,12 @@ class Progress:
         return Progress(max([*mine, *([self.reached] if self.reached else [])], default=None), in_order)
 
     def covered(self, task: Task) -> Window | None:
-        """The part of a window that is read whole, where pages come in ascending time: up to the last unit seen."""
-        if not (task.spec.paging.ascending and self.in_order and self.reached) or task.range or task.ids:
+        """The part of a window that is read whole, where pages come in ascending time: up to the last unit seen.
+
+        A place that we count says nothing of what moved past it meanwhile: only the end of the result does.
+        """
+        paging = task.spec.paging
+        if not (paging.ascending and self.in_order and self.reached) or paging.type in COUNTED or task.range:
             return None
         grid = unit_grid(task.spec.time.unit, task.spec.time.time_zone)
         whole_until = min(grid.floor(self.reached), task.window.end)
@@ -79,7 +83,8 @@ def decide_early_end(task: Task, step: Step, progress: Progress, spent: Spent, p
 def _budget_step(task: Task, step: Step, progress: Progress, part: str, *, cut: bool) -> Step:
     """Keep what is read in order of time and cut the rest; else go on later, or where that loses all, cut it whole."""
     message = f"its budget of {part} is spent"
-    kept = task.spec.paging.position == PagePosition.CLIENT
+    paging = task.spec.paging
+    kept = paging.position == PagePosition.CLIENT and paging.token_ttl_seconds is None
     if cut and (progress.covered(task) or not kept):
         return Step(step.token, limit=message, reslice=ResliceReason.BUDGET)
     return Step(step.token, limit=message, requeues=True) if kept else step

@@ -18,6 +18,7 @@ from ingest_core.model.work import Task
 NEAR = timedelta(minutes=5)
 """A wait for a lease or a scheduled task that is worth staying for."""
 
+_SHORT_NAP = timedelta(milliseconds=300)
 _LONGEST_NAP = timedelta(seconds=2)
 
 
@@ -111,7 +112,9 @@ class Executor:
         wait = self._queue.waiting(source)
         if wait is None or wait > NEAR:
             return False
-        self.stop.wait(min(wait + timedelta(milliseconds=50), _LONGEST_NAP).total_seconds())
+        # What is due and yet could not be claimed waits for others to end.
+        nap = wait + timedelta(milliseconds=50) if wait else _SHORT_NAP
+        self.stop.wait(min(nap, _LONGEST_NAP).total_seconds())
         return True
 
 

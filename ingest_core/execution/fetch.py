@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 import stamina
 
@@ -24,6 +25,14 @@ MAX_GATE_WAIT = timedelta(seconds=90)
 
 LINKED = (PaginationType.TOKEN, PaginationType.URL)
 """Paging by what the last answer said."""
+
+
+PERMIT_LIFE = timedelta(seconds=1)
+"""So long a turn holds whatever else is said."""
+
+
+class Abandoned(Exception):
+    """Nobody waits for this page any more."""
 
 
 @dataclass
@@ -88,6 +97,7 @@ class Fetcher:
     upstream: Upstream
     tally: FetchTally = field(default_factory=FetchTally)
     detail_rate: RateSpec | None = None
+    abandoned: Event = field(default_factory=Event)
     sleep: Callable[[float], None] = time.sleep
 
     @property
@@ -169,6 +179,8 @@ class Fetcher:
     def _once(
         self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec, rate: RateSpec
     ) -> FetchedPage:
+        if self.abandoned.is_set():
+            raise Abandoned
         rate = rate.for_caller(known=self.upstream.knows(request.auth))
         turn = Turn(self.rate_key, rate, self._wait_for_turn(rate))
         self.tally.requests += 1
@@ -199,14 +211,17 @@ class Fetcher:
         return FetchedPage(page, response, turn, said)
 
     def _wait_for_turn(self, rate: RateSpec) -> Permit:
-        permit = self.gate.acquire(self.rate_key, rate, MAX_GATE_WAIT)
-        if permit.decision == GateDecision.REJECT:
-            message = f"the next turn comes in {permit.wait}"
-            raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
-        self.tally.waited += permit.wait
-        if permit.wait:
-            self.sleep(permit.wait.total_seconds())
-        return permit
+        """Wait for a turn; one that was waited for long is worth nothing if the provider has closed meanwhile."""
+        while True:
+            permit = self.gate.acquire(self.rate_key, rate, MAX_GATE_WAIT)
+            if permit.decision == GateDecision.REJECT:
+                message = f"the next turn comes in {permit.wait}"
+                raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
+            self.tally.waited += permit.wait
+            if permit.wait:
+                self.sleep(permit.wait.total_seconds())
+            if permit.wait <= PERMIT_LIFE or not self.gate.closed(self.rate_key):
+                return permit
 
     def _raise_for(self, response: Response, answers: ResponseSpec) -> None:
         now = datetime.now(UTC)

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from ingest_core.execution.ports import TaskQueue
-from ingest_core.model.errors import LeaseLost, PatraError
+from ingest_core.model.errors import LeaseLost
 from ingest_core.model.work import Lease
 
 log = logging.getLogger(__name__)
@@ -46,5 +46,5 @@ class LeaseKeeper:
             except LeaseLost as lost:
                 self._lost = lost
                 return
-            except PatraError as error:  # the fence of the next write will tell
+            except Exception as error:
                 log.warning("task %s: its lease could not be renewed: %s", self._lease.task_id, error)

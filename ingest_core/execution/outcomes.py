@@ -65,7 +65,8 @@ def ended_early(walk: Walk, step: Step) -> Ending:
     if step.requeues:
         message = f"{step.limit}: the task goes on later"
         error = {"level": ErrorLevel.L1.value, "code": "BUDGET_SPENT", "message": message}
-        outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, retry_in=BUDGET_PAUSE)
+        forgiven = walk.checkpoint.forgiven(walk.run.attempt_no)
+        outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, checkpoint=forgiven, retry_in=BUDGET_PAUSE)
         return outcome, _summary(walk, TaskStatus.QUEUED, error)
     return _to_be_cut(walk, step.reslice, f"{step.limit}", "LIMIT_REACHED")
 
@@ -90,7 +91,9 @@ def _to_be_cut(walk: Walk, reason: ResliceReason | None, why: str, code: str) ->
 def given_back(walk: Walk) -> Ending:
     """Asked to stop: somebody else goes on from the checkpoint."""
     error = {"level": ErrorLevel.L1.value, "code": "INTERRUPTED", "message": "interrupted; the task is queued again"}
-    return RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error), _summary(walk, TaskStatus.QUEUED, error)
+    forgiven = walk.checkpoint.forgiven(walk.run.attempt_no)
+    outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, checkpoint=forgiven)
+    return outcome, _summary(walk, TaskStatus.QUEUED, error)
 
 
 def restarted(walk: Walk, restart: SliceRestart) -> Ending:
@@ -112,12 +115,14 @@ def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
     """A passing fault gives the task back for later; anything else ends it."""
     progressed = walk.batches > 0 and walk.task.spec.paging.position == PagePosition.CLIENT
     attempts = walk.run.attempt_no - walk.checkpoint.since_attempt
-    in_vain = attempts >= MAX_ATTEMPTS and not (error.unreachable or progressed)
+    in_vain = attempts >= MAX_ATTEMPTS and not (error.unreachable or progressed or error.code == "RATE_WAIT")
     if error.level != ErrorLevel.L1 or in_vain:
         return failed(walk, error.json())
     wait = min(FIRST_RETRY * 2 ** min(attempts - 1, MAX_ATTEMPTS), LONGEST_RETRY)
     wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
-    outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error.json(), retry_in=wait)
+    fruitful = progressed or error.unreachable or error.code == "RATE_WAIT"
+    checkpoint = walk.checkpoint.forgiven(walk.run.attempt_no) if fruitful else None
+    outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error.json(), checkpoint=checkpoint, retry_in=wait)
     return outcome, _summary(walk, TaskStatus.QUEUED, error.json(), unreachable=error.unreachable)
 
 

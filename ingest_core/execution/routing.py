@@ -25,7 +25,9 @@ from ingest_core.registry.values import text_of
 
 MAX_ID_CHARS = 512
 MAX_VERSION_CHARS = 128
-MAX_PAYLOAD_CHARS = 8 * 1024 * 1024
+MAX_RECORD_BYTES = 7 * 1024 * 1024
+"""Payload and common fields together: twice that, should every character need an escape, is less than MariaDB takes."""
+
 FRAGMENT_BYTES = 1024
 FUTURE_TOLERANCE = timedelta(days=1)
 ID_HASH_BYTES = 8
@@ -130,6 +132,8 @@ class Router:
             raise _Unusable(QuarantineReason.RECORD_ERROR, self._record_error.path, provider_id)
         updated_at = asked_at if self._updated_at is None else self._instant(self._updated_at(item), provider_id)
         fields = self.common_record(item)
+        if _too_large(payload, fields):
+            raise _Unusable(QuarantineReason.TOO_LARGE, "$", provider_id)
         if updated_at > asked_at + FUTURE_TOLERANCE:
             fields["flags"] = ["UPDATED_AT_IN_FUTURE"]
             updated_at = asked_at
@@ -154,7 +158,7 @@ class Router:
 
     def _payload(self, item: dict[str, Any], raw: str, provider_id: str, *, long_numbers: bool) -> tuple[str, str]:
         """The record as the store keeps it: JSON as received, XML as received within JSON."""
-        if len(raw) > MAX_PAYLOAD_CHARS:
+        if _too_large(raw, {}):
             raise _Unusable(QuarantineReason.TOO_LARGE, "$", provider_id)
         if self._format == ResponseFormat.XML:
             return orjson.dumps({"xml": raw}).decode(), hash_text(raw)
@@ -180,6 +184,14 @@ class Router:
         if instant is None:
             raise _Unusable(QuarantineReason.UPDATED_AT_INVALID, self._shown_time, provider_id)
         return instant
+
+
+def _too_large(payload: str, fields: dict[str, Any]) -> bool:
+    """Whether no statement could carry the record; most are so small that nobody needs to count."""
+    if len(payload) * 8 <= MAX_RECORD_BYTES:
+        return False
+    fields_bytes = len(json.dumps(fields, ensure_ascii=False).encode("utf-8", "surrogatepass")) if fields else 0
+    return len(payload.encode("utf-8", "surrogatepass")) + fields_bytes > MAX_RECORD_BYTES
 
 
 def _as_it_was(path: str) -> Callable[[Any], Any]:

@@ -10,7 +10,7 @@ from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.details import fetch_listed, fetch_whole
-from ingest_core.execution.early_end import decide_early_end
+from ingest_core.execution.early_end import Progress, decide_early_end
 from ingest_core.execution.evidence import http_stats, request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lateness import seconds_behind
@@ -39,7 +39,15 @@ from ingest_core.execution.ports import (
 )
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import ID_HASH_BYTES, Router, too_many_unusable
-from ingest_core.execution.walk import SliceRestart, Walk, complete_or_restart, place_of, raise_restart, spent
+from ingest_core.execution.walk import (
+    SliceRestart,
+    Walk,
+    complete_or_restart,
+    place_of,
+    raise_restart,
+    spent,
+    warn_of_budget,
+)
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
@@ -134,7 +142,9 @@ class TaskRunner:
         seen = {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
         detail_rate = self._detail_rate(task)
         fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, detail_rate=detail_rate, sleep=self._nap)
-        return Walk(run, fetcher, Router(task.spec), checkpoint, seen, keeper)
+        # What came before this attempt may have been out of order.
+        progress = Progress(in_order=not checkpoint.started)
+        return Walk(run, fetcher, Router(task.spec), checkpoint, seen, keeper, progress=progress)
 
     def _detail_rate(self, task: Task) -> RateSpec | None:
         """What details cost today."""
@@ -169,6 +179,9 @@ class TaskRunner:
     def _walk_pages(self, walk: Walk) -> None:
         if walk.checkpoint.ended:
             return  # a crash came between the last page and the end of the task
+        if walk.checkpoint.limit is not None:
+            walk.step = Step(walk.checkpoint.token, limit=walk.checkpoint.limit, reslice=walk.checkpoint.reslice)
+            return  # or between the page that met a limit and the end of the task
         pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fetch")
         try:
             token = walk.checkpoint.token if walk.checkpoint.started else first_token(walk.task.spec.paging)
@@ -182,6 +195,7 @@ class TaskRunner:
                 self._commit(walk, batch, page, checkpoint)
                 walk.step = step
         finally:
+            walk.fetcher.abandoned.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _ask(
@@ -250,6 +264,7 @@ class TaskRunner:
         walk.progress = walk.progress.after(records, task.window)
         step = next_step(task.spec.paging, fetched.page, place_of(walk, batch, asked.token))
         step = decide_early_end(task, step, walk.progress, spent(walk, fetched), len(fetched.response.body))
+        warn_of_budget(walk, step, spent(walk, fetched))
         notes = complete_or_restart(walk, fetched) if step.completes else []
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)
@@ -288,6 +303,8 @@ def _after(checkpoint: Checkpoint, batch: Batch, step: Step, total: int | None) 
         token_at=batch.asked_at,
         as_of=checkpoint.as_of or batch.asked_at,
         ended=step.completes,
+        limit=None if step.requeues else step.limit,
+        reslice=step.reslice,
         total=checkpoint.total if total is None else total,
         rewinds=checkpoint.rewinds + step.rewound,
     )

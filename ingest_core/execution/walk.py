@@ -1,5 +1,6 @@
 """One attempt at a slice, page after page: where it stands, and when it must begin again."""
 
+import logging
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +16,8 @@ from ingest_core.model.canonical import canonical_json, hash_text
 from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason
 from ingest_core.model.record import Counts, Rejected
 from ingest_core.model.work import Checkpoint, Task
+
+log = logging.getLogger(__name__)
 
 _TOKEN_REFUSED = {400, 404, 410}
 _TOKEN_PERHAPS_REFUSED = 500
@@ -47,6 +50,7 @@ class Walk:
     provider_late_seconds: int = 0
     repetition: Repetition = field(default_factory=Repetition)
     began: float = field(default_factory=time.monotonic)
+    over_budget: bool = False
 
     @property
     def task(self) -> Task:
@@ -58,6 +62,14 @@ def spent(walk: Walk, fetched: FetchedPage) -> Spent:
     """What the attempt has cost, with the page that has just come."""
     records = walk.counts.received + fetched.page.count
     return Spent(walk.fetcher.tally.requests, records, time.monotonic() - walk.began)
+
+
+def warn_of_budget(walk: Walk, step: Step, cost: Spent) -> None:
+    """Say once that an attempt goes on past its budget, because stopping would lose all it has read."""
+    part = cost.beyond(walk.task.budget) if walk.task.budget else None
+    if part and not step.ends and not walk.over_budget:
+        walk.over_budget = True
+        log.warning("task %s goes on past its budget of %s: it cannot be cut", walk.task.lease.task_id, part)
 
 
 def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:

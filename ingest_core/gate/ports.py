@@ -40,5 +40,8 @@ class RateGate(Protocol):
     def feedback(self, key: str, said: Feedback) -> None:
         """What the provider said of our haste: nobody asks before it wants to be asked again."""
 
+    def closed(self, key: str) -> bool:
+        """Whether nobody may ask just now."""
+
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate that holds today, whatever it was when the plan was made."""

@@ -32,6 +32,10 @@ class LocalGate:
             state = self._states.get(key, GateState(EPOCH, EPOCH))
             self._states[key] = GateState(state.tat, max(state.cooldown_until, self._clock() + said.cool_down))
 
+    def closed(self, key: str) -> bool:
+        """Whether nobody may ask just now."""
+        return self._states.get(key, GateState(EPOCH, EPOCH)).cooldown_until > self._clock()
+
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate of the file at hand."""
         return planned

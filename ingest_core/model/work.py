@@ -7,6 +7,7 @@ from typing import Any
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import CursorType, Direction, NamespaceScope, Operation
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.slice_spec import BudgetPayload
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -109,6 +110,9 @@ class Checkpoint:
     shortfall: int | None = None
     total: int | None = None
     rewinds: int = 0
+    limit: str | None = None
+    reslice: ResliceReason | None = None
+    """What ended the walk before the provider did, should the task not have ended with it."""
     since_attempt: int = 0
     """Attempts up to this one no longer count: somebody wants the task tried again."""
 
@@ -123,7 +127,11 @@ class Checkpoint:
 
     def retried(self, attempts: int) -> "Checkpoint":
         """The checkpoint of the same slice, with a clean record after so many attempts."""
-        return replace(self, restarts=0, since_attempt=attempts)
+        return replace(self, restarts=0, limit=None, reslice=None, since_attempt=attempts)
+
+    def forgiven(self, attempts: int) -> "Checkpoint":
+        """The same after attempts that were not in vain."""
+        return replace(self, since_attempt=attempts)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint
 
 
@@ -18,6 +19,8 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "shortfall": checkpoint.shortfall,
         "total": checkpoint.total,
         "rewinds": checkpoint.rewinds,
+        "limit": checkpoint.limit,
+        "reslice": checkpoint.reslice.value if checkpoint.reslice else None,
         "sinceAttempt": checkpoint.since_attempt,
     }
 
@@ -36,5 +39,7 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         shortfall=value["shortfall"],
         total=value.get("total"),
         rewinds=value.get("rewinds", 0),
+        limit=value.get("limit"),
+        reslice=ResliceReason(value["reslice"]) if value.get("reslice") else None,
         since_attempt=value.get("sinceAttempt", 0),
     )

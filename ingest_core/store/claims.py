@@ -74,8 +74,10 @@ def take_tasks(
         for head, ids in _deal(connection, now, equals, most - len(taken), taken, caps):
             taken += ids
             served.add(head.control_id)
-        least_urgent = False  # the rest of a larger claim is the most urgent again
-        if len(taken) < most:
+        if least_urgent:
+            least_urgent = False  # the rest of a larger claim is the most urgent again
+            heads = _heads(connection, now, source, least_urgent=False) if len(taken) < most else []
+        elif len(taken) < most:
             heads += _after(connection, now, equals)
     _note_turns(connection, served, now)
     return taken
@@ -103,14 +105,15 @@ def _deal(
 
 
 def _within_cap(connection: sa.Connection, head: Head, cap: int | None, wanted: int, taken: list[int]) -> int:
-    """How many of these the partition's cap has room for; claims of a capped partition come one by one."""
+    """How many of these the partition's cap has room for; none while another claim or a plan of it is under way."""
     if cap is None:
         return wanted
-    control = ing_partition_control
-    connection.execute(locked(sa.select(control.c.id).where(control.c.id == head.control_id)))
-    mine = in_partition(ing_task, head.partition)
-    leased = sa.and_(mine, ing_task.c.status_code.in_([status.value for status in LEASED_TASKS]))
-    begun = sa.and_(mine, ing_task.c.id.in_(taken))
+    mine = sa.select(ing_partition_control.c.id).where(ing_partition_control.c.id == head.control_id)
+    if connection.execute(locked(mine, skip_locked=True)).first() is None:
+        return 0
+    its = in_partition(ing_task, head.partition)
+    leased = sa.and_(its, ing_task.c.status_code.in_([status.value for status in LEASED_TASKS]))
+    begun = sa.and_(its, ing_task.c.id.in_(taken))
     live = connection.execute(sa.select(sa.func.count()).where(sa.or_(leased, begun))).scalar_one()
     return min(wanted, cap - live)
 

@@ -12,8 +12,14 @@ from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_task
 
 
-def fenced_update(database: Database, connection: sa.Connection, lease: Lease, **values: Any) -> None:
-    """The first statement of every writing transaction of a run: it must hit the task, and renews its lease."""
+def fenced_update(
+    database: Database, connection: sa.Connection, lease: Lease, attempt_no: int | None = None, **values: Any
+) -> None:
+    """The first statement of every writing transaction of a run: it must hit the task, and renews its lease.
+
+    With its attempt's number a run that another one of the same lease has overtaken hits nothing either.
+    """
+    mine = () if attempt_no is None else (ing_task.c.attempt_count == attempt_no,)
     hit = connection.execute(
         sa.update(ing_task)
         .where(
@@ -21,6 +27,7 @@ def fenced_update(database: Database, connection: sa.Connection, lease: Lease, *
             ing_task.c.lease_owner == lease.owner,
             ing_task.c.fence_no == lease.fence_no,
             ing_task.c.status_code.in_([status.value for status in LEASED_TASKS]),
+            *mine,
         )
         .values(
             leased_until=database.now_sql(timedelta(seconds=lease.ttl_seconds)),

@@ -135,7 +135,7 @@ def read_bad_ids(connection: sa.Connection, task: Task, ids: list[str]) -> dict[
 
 
 def count_known(connection: sa.Connection, task: Task, rejected: list[Rejected]) -> int:
-    """How many of these are in quarantine already, by their id or as they are."""
+    """How many of these are in quarantine already, by their id or as they are; those released are forgotten."""
     named = [entry.provider_id for entry in rejected if entry.provider_id]
     ids = _present(connection, task, ing_quarantine.c.provider_id, named)
     hashes = _present(connection, task, ing_quarantine.c.fragment_hash, [entry.fragment_hash for entry in rejected])
@@ -150,6 +150,7 @@ def _present(connection: sa.Connection, task: Task, column: sa.Column[Any], valu
             table.c.provenance_code == task.partition.provenance_code,
             table.c.endpoint_name == task.item_endpoint,
             column.in_(values[start : start + _IN_LIST]),
+            table.c.state_code != QuarantineState.RELEASED.value,
         )
         found.update(connection.execute(query).scalars())
     return found
@@ -168,7 +169,7 @@ def settle_retries(connection: sa.Connection, plan_id: int, ended: PlanStatus, n
         table.c.endpoint_name == row.endpoint_name,
         table.c.state_code == QuarantineState.RETRYING.value,
     )
-    waiting = connection.execute(query.order_by(table.c.id)).all()
+    waiting = connection.execute(locked(query.order_by(table.c.id))).all()
     found = [one.id for one in waiting if (one.record_remarks or {}).get("campaign") == campaign]
     whole = ended == PlanStatus.SUCCEEDED
     state, cause = (QuarantineState.RELEASED, "NOT_SEEN_AGAIN") if whole else (QuarantineState.OPEN, "RETRY_FAILED")

@@ -47,6 +47,13 @@ class SqlRateGate:
         if said.cool_down:
             self._cool_down(key, said.cool_down)
 
+    def closed(self, key: str) -> bool:
+        """Whether nobody may ask just now."""
+        until = sa.select(ing_rate_gate.c.cooldown_until).where(ing_rate_gate.c.rate_key == key)
+        with self._database.read() as connection:
+            moment = connection.execute(until).scalar()
+            return moment is not None and moment > self._database.now(connection)
+
     def _cool_down(self, key: str, span: timedelta) -> None:
 
         def work(connection: sa.Connection) -> None:

@@ -86,8 +86,13 @@ def read_open(connection: sa.Connection, request_id: int, *, lock: bool) -> Resl
 
 
 def serve(connection: sa.Connection, reslice: Reslice, drafts: Iterable[SliceDraft], now: datetime) -> int:
-    """Write the children, numbered on from the plan's last slice; the plan goes on."""
-    move(connection, ing_plan, PlanStatus.READY, ing_plan.c.id == reslice.plan_id, updated_at=now)
+    """Write the children, numbered on from the plan's last slice; the plan goes on, unless it was cancelled."""
+    plan = ing_plan.c.id == reslice.plan_id
+    wanted = sa.update(ing_plan).where(plan, ing_plan.c.status_code != PlanStatus.CANCELLED.value)
+    if connection.execute(wanted.values(updated_at=now)).rowcount == 0:
+        _end(connection, reslice, ResliceStatus.REFUSED, {"reslice_refused": "the plan was cancelled"}, now)
+        return 0
+    move(connection, ing_plan, PlanStatus.READY, plan, updated_at=now)
     last = connection.execute(
         sa.select(sa.func.max(ing_plan_slice.c.slice_no)).where(ing_plan_slice.c.plan_id == reslice.plan_id)
     ).scalar_one()

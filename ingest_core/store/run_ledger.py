@@ -12,7 +12,7 @@ from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus
 from ingest_core.model.errors import PagingLoop
 from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
+from ingest_core.model.work import Checkpoint, FlowRun, Task
 from ingest_core.store import reslices
 from ingest_core.store.checkpoints import checkpoint_json
 from ingest_core.store.columns import partition_values
@@ -37,11 +37,11 @@ class SqlRunLedger:
         self._database = database
         self._publishing = publishing
 
-    def _fenced(self, lease: Lease, work: Callable[[sa.Connection, datetime], T], **task_values: Any) -> T:
+    def _fenced(self, run: Run, work: Callable[[sa.Connection, datetime], T]) -> T:
         """One transaction whose first statement is the fence."""
 
         def guarded(connection: sa.Connection) -> T:
-            fenced_update(self._database, connection, lease, **task_values)
+            fenced_update(self._database, connection, run.task.lease, run.attempt_no)
             return work(connection, self._database.now(connection))
 
         return self._database.transact(guarded)
@@ -82,7 +82,12 @@ class SqlRunLedger:
             assert key is not None
             return Run(int(key[0]), task.attempt_no, task)
 
-        return self._fenced(task.lease, work, status_code=TaskStatus.EXECUTING.value, attempt_count=task.attempt_no)
+        def guarded(connection: sa.Connection) -> Run:
+            begun = TaskStatus.EXECUTING.value
+            fenced_update(self._database, connection, task.lease, status_code=begun, attempt_count=task.attempt_no)
+            return work(connection, self._database.now(connection))
+
+        return self._database.transact(guarded)
 
     def open_batch(self, run: Run, page_no: int, batch_no: int, token: str | None, before_hash: str) -> Batch:
         """Write down that a page is about to be asked for."""
@@ -118,7 +123,7 @@ class SqlRunLedger:
             assert key is not None
             return Batch(int(key[0]), batch_no, page_no, now)
 
-        return self._fenced(task.lease, work)
+        return self._fenced(run, work)
 
     def commit_page(self, run: Run, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> Counts:
         """Records, messages, quarantine, ledger and checkpoint together; a page that was committed is only read."""
@@ -152,7 +157,7 @@ class SqlRunLedger:
             )
             return counts
 
-        return self._fenced(run.task.lease, work)
+        return self._fenced(run, work)
 
     def fail_batch(self, run: Run, batch: Batch, error: dict[str, Any]) -> None:
         """Close a page that did not come."""
@@ -161,7 +166,7 @@ class SqlRunLedger:
         def work(connection: sa.Connection, now: datetime) -> None:
             move(connection, table, BatchStatus.FAILED, table.c.id == batch.batch_id, error=error, updated_at=now)
 
-        self._fenced(run.task.lease, work)
+        self._fenced(run, work)
 
     def seen_ids(self, task: Task) -> bytes:
         """The id hashes of every page committed since the slice (re)started."""
@@ -192,7 +197,7 @@ class SqlRunLedger:
 
     def finish(self, run: Run, outcome: RunOutcome) -> None:
         """End the attempt and settle the task, its slice, its plan and, on success, its coverage."""
-        self._fenced(run.task.lease, lambda connection, now: self._finish(connection, run, outcome, now))
+        self._fenced(run, lambda connection, now: self._finish(connection, run, outcome, now))
 
     def _finish(self, connection: sa.Connection, run: Run, outcome: RunOutcome, now: datetime) -> None:
         task, status = run.task, outcome.task_status

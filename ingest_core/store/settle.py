@@ -69,14 +69,17 @@ def settle_task(connection: sa.Connection, plan_id: int, slice_id: int, status: 
 def settle_slices(connection: sa.Connection, slice_ids: Sequence[int], status: SliceStatus, now: datetime) -> None:
     """Let slices end as their tasks did, and the ids in them with them."""
     move(connection, ing_plan_slice, status, ing_plan_slice.c.id.in_(slice_ids), updated_at=now)
-    _settle_signals(connection, slice_ids, status, now)
+    # The ids of a refresh are done with its task; if it did not succeed, they wait again.
+    after = SignalState.DONE if status == SliceStatus.SUCCEEDED else SignalState.OPEN
+    move_signals(connection, slice_ids, SignalState.PLANNED, after, now)
 
 
-def _settle_signals(connection: sa.Connection, slice_ids: Sequence[int], status: SliceStatus, now: datetime) -> None:
-    """The ids of a refresh are done with its task; if it did not succeed, they wait again."""
+def move_signals(
+    connection: sa.Connection, slice_ids: Sequence[int], before: SignalState, after: SignalState, now: datetime
+) -> None:
+    """Give the ids that slices refresh another state, where they have the one before."""
     refreshes = ing_plan_slice.c.operation_code == Operation.UPDATE.value
     query = sa.select(ing_plan_slice).where(ing_plan_slice.c.id.in_(slice_ids), refreshes)
-    state = SignalState.DONE if status == SliceStatus.SUCCEEDED else SignalState.OPEN
     table = ing_signal
     for row in connection.execute(query).all():
         ids = values_of(row.expr_snapshot, ID_FIELD)
@@ -86,10 +89,10 @@ def _settle_signals(connection: sa.Connection, slice_ids: Sequence[int], status:
                 .where(
                     table.c.provenance_code == row.provenance_code,
                     table.c.endpoint_name == row.endpoint_name,
-                    table.c.state_code == SignalState.PLANNED.value,
+                    table.c.state_code == before.value,
                     table.c.provider_id.in_(ids[start : start + _IN_LIST]),
                 )
-                .values(state_code=state.value, updated_at=now)
+                .values(state_code=after.value, updated_at=now)
             )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -15,12 +16,13 @@ from ingest_core.model.codes import (
 )
 from ingest_core.model.errors import BadInput
 from ingest_core.model.scope import ScopeKind, WorkScope
+from ingest_core.model.slice_codes import SignalState
 from ingest_core.model.work import Partition
 from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
 from ingest_core.store.columns import in_partition, partition_values
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import insert_new, locked
-from ingest_core.store.settle import cancel_runs, settle_plan, settle_slices
+from ingest_core.store.settle import cancel_runs, move_signals, settle_plan, settle_slices
 from ingest_core.store.tables import (
     ing_partition_control,
     ing_plan,
@@ -45,11 +47,10 @@ class SqlWorkControl:
     def cancel(self, scope: WorkScope) -> int:
         """End what is live of it; a worker in the midst finds its lease gone. How many tasks it was."""
         plans = self._plans(scope)
+        self._database.transact(lambda connection: self._cancel_whole(connection, scope, plans))
         count = 0
         while chunk := self._database.transact(lambda connection: self._cancel_some(connection, scope)):
             count += chunk
-        if scope.kind == ScopeKind.PLAN:
-            self._database.transact(lambda connection: self._cancel_plans(connection, plans))
         return count
 
     def _cancel_some(self, connection: sa.Connection, scope: WorkScope) -> int:
@@ -68,34 +69,42 @@ class SqlWorkControl:
             settle_plan(connection, plan_id, now)
         return len(ids)
 
-    def _cancel_plans(self, connection: sa.Connection, plans: list[int]) -> None:
-        """A cancelled plan is cancelled, whatever had succeeded; nobody cuts its slices any more."""
+    def _cancel_whole(self, connection: sa.Connection, scope: WorkScope, plans: list[int]) -> None:
+        """A cancelled plan is cancelled, whatever has succeeded; nobody cuts slices that somebody has cancelled."""
         now = self._database.now(connection)
+        if scope.kind == ScopeKind.PLAN:
+            move(connection, ing_plan, PlanStatus.CANCELLED, ing_plan.c.id.in_(plans), updated_at=now)
         request = ing_reslice_request
-        waits = (request.c.plan_id.in_(plans), request.c.status_code == ResliceStatus.OPEN.value)
+        column = {ScopeKind.PLAN: request.c.plan_id, ScopeKind.SLICE: request.c.slice_id}
+        mine = column.get(scope.kind, request.c.task_id) == _number(scope)
+        waits = (mine, request.c.status_code == ResliceStatus.OPEN.value)
         connection.execute(sa.update(request).where(*waits).values(status_code=ResliceStatus.REFUSED.value))
-        move(connection, ing_plan, PlanStatus.CANCELLED, ing_plan.c.id.in_(plans), updated_at=now)
+        for plan_id in plans:
+            settle_plan(connection, plan_id, now)
 
     def retry(self, scope: WorkScope) -> int:
         """Queue again what failed of it, and what ended PARTIAL with nobody to cut it. How many tasks it was."""
-        self._plans(scope)
-        count = 0
-        while chunk := self._database.transact(lambda connection: self._retry_some(connection, scope)):
-            count += chunk
+        plans, count, last = self._plans(scope), 0, 0
+        while rows := self._database.transact(partial(self._retry_some, scope, plans, last)):
+            count, last = count + len(rows), rows[-1]
         return count
 
-    def _retry_some(self, connection: sa.Connection, scope: WorkScope) -> int:
+    def _retry_some(self, scope: WorkScope, plans: list[int], last: int, connection: sa.Connection) -> list[int]:
+        """The next of them; a task that fails again meanwhile is not retried again."""
         now = self._database.now(connection)
-        rows = self._tasks(connection, scope, _unfinished())
+        # The update locks the plans: a task of theirs that ends meanwhile sees what is queued again.
+        connection.execute(sa.update(ing_plan).where(ing_plan.c.id.in_(plans)).values(updated_at=now))
+        rows = self._tasks(connection, scope, sa.and_(ing_task.c.id > last, _unfinished()))
         for row in rows:
             checkpoint = checkpoint_of(row.checkpoint).retried(row.attempt_count)
             again = {"expiry_count": 0, "finished_at": None, "scheduled_at": now, "updated_at": now}
             mine, kept = ing_task.c.id == row.id, checkpoint_json(checkpoint)
             move(connection, ing_task, TaskStatus.QUEUED, mine, checkpoint=kept, **again)
-        slices, plans = [row.slice_id for row in rows], {row.plan_id for row in rows}
+        slices, going_on = [row.slice_id for row in rows], {row.plan_id for row in rows}
         move(connection, ing_plan_slice, SliceStatus.READY, ing_plan_slice.c.id.in_(slices), updated_at=now)
-        move(connection, ing_plan, PlanStatus.READY, ing_plan.c.id.in_(plans), updated_at=now)
-        return len(rows)
+        move_signals(connection, slices, SignalState.OPEN, SignalState.PLANNED, now)
+        move(connection, ing_plan, PlanStatus.READY, ing_plan.c.id.in_(going_on), updated_at=now)
+        return [row.id for row in rows]
 
     def tasks_of(self, scope: WorkScope) -> dict[str, int]:
         """How many tasks of it are in which state."""
@@ -172,12 +181,16 @@ def _within(scope: WorkScope) -> sa.ColumnElement[bool]:
 
 
 def _unfinished() -> sa.ColumnElement[bool]:
-    """Failed, or PARTIAL with nobody who cuts it smaller."""
+    """Failed, or PARTIAL with nobody who cuts it smaller, of a plan that nobody has cancelled."""
     request = ing_reslice_request
     cut = (ResliceStatus.OPEN.value, ResliceStatus.SERVED.value)
     asked = sa.select(request.c.id).where(request.c.task_id == ing_task.c.id, request.c.status_code.in_(cut)).exists()
-    partial = sa.and_(ing_task.c.status_code == TaskStatus.PARTIAL.value, ~asked)
-    return sa.or_(ing_task.c.status_code == TaskStatus.FAILED.value, partial)
+    halfway = sa.and_(ing_task.c.status_code == TaskStatus.PARTIAL.value, ~asked)
+    dropped = sa.select(ing_plan.c.id).where(
+        ing_plan.c.id == ing_task.c.plan_id, ing_plan.c.status_code == PlanStatus.CANCELLED.value
+    )
+    failed = ing_task.c.status_code == TaskStatus.FAILED.value
+    return sa.and_(sa.or_(failed, halfway), ~dropped.exists())
 
 
 def _number(scope: WorkScope) -> int:

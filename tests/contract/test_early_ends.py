@@ -48,6 +48,8 @@ TOKEN = {
     "next_token": "$.next",
 }
 BY_TOKEN = {"name": "cursor", "value": "page_token"}
+ASCENDING = {**TOKEN, "position": "CLIENT", "ascending": True}
+BY_HOUR = {"unit": "HOUR"}
 WINDOW = {
     "field": "changed_at",
     "watermark_key": "changed_at",
@@ -65,14 +67,6 @@ def plan_one(stores: Stores, hours: int = 4, budget: dict[str, int] | None = Non
     (part,) = rows(stores.database, ing_plan_slice)
     spec = part["slice_spec"]
     change(stores.database, ing_plan_slice, slice_spec={**spec, "budget": {**spec["budget"], **(budget or {})}})
-
-
-def spread(shelf: Shelf, hours: float = 4, *, backwards: bool = False) -> Shelf:
-    """The shelf's books, spread over the hours in the order they are read."""
-    count = len(shelf.books)
-    shelf.books = [book(number, hours * number / count) for number in range(count)]
-    shelf.books = shelf.books[::-1] if backwards else shelf.books
-    return shelf
 
 
 def requests_for_rest(stores: Stores) -> list[tuple[Any, Any, str]]:
@@ -121,18 +115,37 @@ class TestABudget:
         assert work(stores, Shelf(6)).status == TaskStatus.SUCCEEDED
 
     def test_keeps_what_was_read_in_order_of_time_and_has_the_rest_cut(self, stores: Stores) -> None:
-        ascending = {**OFFSET, "ascending": True}
-        plan_one(stores, budget={"maxRequests": 2}, pagination=ascending, window={"unit": "HOUR"})
-        summary = work(stores, spread(Shelf(12)))
+        plan_one(stores, budget={"maxRequests": 2}, pagination=ASCENDING, params=[ROWS, BY_TOKEN], window=BY_HOUR)
+        summary = work(stores, Tokens(12))
         assert (summary.status, summary.batches) == (TaskStatus.PARTIAL, 2)
         assert covered(stores) == [(at(0), at(1))]
         assert requests_for_rest(stores) == [(at(1), at(4), "BUDGET")]
         assert column(stores.database, ing_cursor, "normalized_instant") == [at(1)]
 
     def test_covers_nothing_where_records_do_not_come_in_the_order_they_should(self, stores: Stores) -> None:
-        plan_one(stores, budget={"maxRequests": 2}, pagination={**OFFSET, "ascending": True})
-        assert work(stores, spread(Shelf(12), backwards=True)).status == TaskStatus.QUEUED
+        plan_one(stores, budget={"maxRequests": 2}, pagination=ASCENDING, params=[ROWS, BY_TOKEN], window=BY_HOUR)
+        assert work(stores, Tokens(12, backwards=True)).status == TaskStatus.QUEUED
         assert [*covered(stores), *requests_for_rest(stores)] == []
+
+    def test_covers_nothing_in_an_attempt_that_did_not_begin_at_the_start(self, stores: Stores) -> None:
+        plan_one(stores, budget={"maxRequests": 2}, pagination=ASCENDING, params=[ROWS, BY_TOKEN], window=BY_HOUR)
+        work(stores, Tokens(12, backwards=True))
+        change(stores.database, ing_task, scheduled_at=at(0))
+        assert work(stores, Tokens(12)).status == TaskStatus.SUCCEEDED or covered(stores) == []
+
+    def test_covers_nothing_where_we_count_the_place(self, stores: Stores) -> None:
+        ascending = {**OFFSET, "ascending": True}
+        plan_one(stores, budget={"maxRequests": 2}, pagination=ascending, window=BY_HOUR)
+        shelf = Shelf(12)
+        shelf.books = [book(number, number / 3) for number in range(12)]
+        assert work(stores, shelf).status == TaskStatus.QUEUED
+        assert covered(stores) == []
+
+    def test_cuts_a_walk_whose_token_would_not_live_so_long(self, stores: Stores) -> None:
+        mortal = {**ASCENDING, "ascending": False, "token_ttl": "PT5M"}
+        plan_one(stores, budget={"maxRequests": 2}, pagination=mortal, params=[ROWS, BY_TOKEN])
+        assert work(stores, Tokens(12)).status == TaskStatus.PARTIAL
+        assert requests_for_rest(stores) == [(at(0), at(4), "BUDGET")]
 
     def test_halves_a_scroll_whose_place_would_be_lost(self, stores: Stores) -> None:
         plan_one(stores, budget={"maxRequests": 2}, pagination=TOKEN, params=[ROWS, BY_TOKEN])
@@ -177,6 +190,27 @@ class Scroll:
         status = 503 if self.fails(self.asked) else 200
         answer = {"items": items, "total": len(self.books), "next": "same"}
         return Response("https://books.example/list", status, {}, json.dumps(answer).encode(), 0.01)
+
+    def knows(self, auth: AuthSpec) -> bool:
+        """There is no secret here."""
+        return False
+
+
+class Tokens:
+    """An Upstream whose tokens are places; books are spread over four hours in the order they are read."""
+
+    def __init__(self, count: int, *, backwards: bool = False) -> None:
+        self.books = [book(number, 4 * number / count) for number in range(count)]
+        self.books = self.books[::-1] if backwards else self.books
+
+    def send(self, request: Request) -> Response:
+        """The books from the token on."""
+        token = dict(request.query)["cursor"]
+        place = 0 if token == "*" else int(token)
+        answer: dict[str, Any] = {"items": self.books[place : place + 3], "total": len(self.books)}
+        if place + 3 < len(self.books):
+            answer["next"] = str(place + 3)
+        return Response("https://books.example/list", 200, {}, json.dumps(answer).encode(), 0.01)
 
     def knows(self, auth: AuthSpec) -> bool:
         """There is no secret here."""
@@ -293,3 +327,59 @@ def test_details_cost_what_the_registry_says_today(stores: Stores) -> None:
     assert summary.status == TaskStatus.SUCCEEDED, summary.error
     (run,) = rows(stores.database, ing_task_run)
     assert (run["stats"]["reqCount"], run["stats"]["permitsTotal"]) == (2, 6)
+
+
+class Died(BaseException):
+    """The worker is gone."""
+
+
+def test_a_crash_after_the_page_that_met_a_limit_asks_for_nothing_beyond_it(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan_one(stores, pagination={**OFFSET, "max_records": 6})
+    shelf = Shelf(12)
+
+    def die(*_: object) -> None:
+        raise Died
+
+    monkeypatch.setattr(stores.ledger, "finish", die)
+    with pytest.raises(Died):
+        work(stores, shelf)
+    monkeypatch.undo()
+    change(stores.database, ing_task, leased_until=at(0))
+    stores.queue.give_back_expired()
+    assert work(stores, shelf).status == TaskStatus.PARTIAL
+    assert shelf.offsets == [0, 3]
+    assert requests_for_rest(stores) == [(at(0), at(4), "RECORD_CAP")]
+
+
+def test_attempts_that_got_on_do_not_count_against_a_task(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_one(stores, budget={"maxRequests": 1})
+    shelf = Shelf(60)
+    for _ in range(9):
+        assert work(stores, shelf).status == TaskStatus.QUEUED
+        change(stores.database, ing_task, scheduled_at=at(0))
+    monkeypatch.setattr(Shelf, "send", lambda _self, request: answering(503)(request))
+    assert work(stores, shelf).status == TaskStatus.QUEUED
+
+
+def test_a_page_nobody_waits_for_any_more_is_asked_for_no_further(stores: Stores) -> None:
+    endpoints = [
+        {"name": "list", "path": "/list", "operations": ["HARVEST"], "detail": "whole", "response": ANSWER},
+        {"name": "whole", "role": "DETAIL", "path": "/whole", "response": ANSWER},
+    ]
+    params = [ROWS, SKIP, {"name": "ids", "value": "ids", "for": {"endpoint": "whole"}}]
+    plan_one(stores, endpoints=endpoints, params=params, batching={"id_batch_size": 1})
+    stop, asked = Event(), []
+
+    class Details(Shelf):
+        def send(self, request: Request) -> Response:
+            if "ids" in dict(request.query):
+                asked.append(request)
+                stop.set()
+                Event().wait(0.5)
+            return super().send(request)
+
+    assert work(stores, Details(3), stop).status == TaskStatus.QUEUED
+    Event().wait(1.2)
+    assert len(asked) == 1

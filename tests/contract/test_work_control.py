@@ -9,18 +9,23 @@ from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.states import IllegalTransition
 from ingest_core.model.work import FlowRun, Partition
+from ingest_core.planning.reslice import Reslicer
+from ingest_core.planning.strategies.strategy import StrategyRegistry
+from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.store.tables import (
     ing_item,
     ing_partition_control,
     ing_plan,
     ing_plan_slice,
     ing_reslice_request,
+    ing_signal,
     ing_task,
     ing_task_run,
     ing_task_run_batch,
 )
 from ingest_core.store.transitions import move_one
 from ingest_core.store.work_control import SqlWorkControl
+from tests.contract.test_refresh import plan_refresh
 from tests.support.stores import (
     PARTITION,
     TTL_SECONDS,
@@ -40,6 +45,7 @@ from tests.support.stores import (
     read_page,
     record,
     rows,
+    while_uncommitted,
 )
 
 
@@ -213,3 +219,79 @@ def test_a_state_that_may_not_follow_is_refused(stores: Stores) -> None:
     ):
         move_one(connection, ing_task, task_id, TaskStatus.SUCCEEDED)
     assert column(stores.database, ing_task, "status_code") == ["QUEUED"]
+
+
+def served(worker: Stores) -> int:
+    """Let a planner serve what waits; how many children that made."""
+    return Reslicer(worker.plans, StrategyRegistry([TimeStrategy()])).serve().children
+
+
+def test_a_plan_with_a_failed_task_is_cancelled_all_the_same_and_stays_so(
+    stores: Stores, control: SqlWorkControl
+) -> None:
+    plan_id = plan_harvest(stores, at(0), at(3)).plan.plan_id
+    finish(stores, begin(stores), TaskStatus.FAILED)
+    finish(stores, begin(stores))
+    control.cancel(scope(ScopeKind.PLAN, plan_id))
+    assert control.retry(scope(ScopeKind.PLAN, plan_id)) == 0
+    assert (states(stores)[0], states(stores)[2]) == (["FAILED", "SUCCEEDED", "CANCELLED"], ["CANCELLED"])
+
+
+def test_a_request_of_a_cancelled_plan_has_no_children(stores: Stores, control: SqlWorkControl) -> None:
+    plan_id = plan_harvest(stores, at(0), at(2)).plan.plan_id
+    stores.ledger.finish(begin(stores), RunOutcome(TaskStatus.PARTIAL, {}, reslice=ResliceReason.PAGE_CAP))
+    control.cancel(scope(ScopeKind.PLAN, plan_id))
+    change(stores.database, ing_reslice_request, status_code="OPEN")  # as if a worker had been quicker
+    assert served(stores) == 0
+    assert column(stores.database, ing_reslice_request, "status_code") == ["REFUSED"]
+    assert states(stores)[2] == ["CANCELLED"]
+
+
+@pytest.mark.parametrize("kind", [ScopeKind.SLICE, ScopeKind.TASK])
+def test_a_slice_that_waits_to_be_cut_can_be_cancelled(
+    stores: Stores, control: SqlWorkControl, kind: ScopeKind
+) -> None:
+    plan_harvest(stores, at(0), at(1))
+    run = begin(stores)
+    stores.ledger.finish(run, RunOutcome(TaskStatus.PARTIAL, {}, reslice=ResliceReason.PAGE_CAP))
+    named = run.task.lineage.slice_id if kind == ScopeKind.SLICE else run.task.lineage.task_id
+    control.cancel(scope(kind, named))
+    assert served(stores) == 0
+    assert states(stores)[2] == ["PARTIAL"]
+
+
+def test_a_retry_and_the_end_of_the_last_task_at_once_leave_a_plan_that_can_succeed(
+    stores: Stores, others: Stores, control: SqlWorkControl
+) -> None:
+    plan_id = plan_harvest(stores, at(0), at(2)).plan.plan_id
+    finish(stores, begin(stores), TaskStatus.FAILED)
+    run = begin(others)
+    while_uncommitted(
+        stores.database, lambda: control.retry(scope(ScopeKind.PLAN, plan_id)), lambda: finish(others, run)
+    )
+    finish(stores, begin(stores))
+    assert states(stores)[2] == ["SUCCEEDED"]
+
+
+def test_the_ids_of_a_refresh_that_is_tried_again_do_not_wait_for_another(
+    stores: Stores, control: SqlWorkControl
+) -> None:
+    plan_id = plan_refresh(stores, "b1", "b2").plan.plan_id
+    finish(stores, begin(stores), TaskStatus.FAILED)
+    assert set(column(stores.database, ing_signal, "state_code")) == {"OPEN"}
+    control.retry(scope(ScopeKind.PLAN, plan_id))
+    assert set(column(stores.database, ing_signal, "state_code")) == {"PLANNED"}
+    finish(stores, begin(stores))
+    assert set(column(stores.database, ing_signal, "state_code")) == {"DONE"}
+
+
+def test_a_run_that_another_of_the_same_lease_has_overtaken_can_write_nothing(stores: Stores, others: Stores) -> None:
+    plan_harvest(stores, at(0), at(1))
+    task = claim(stores)
+    first = stores.ledger.begin_run(task, FlowRun())
+    others.ledger.begin_run(others.queue.leased(task.lease), FlowRun())
+    with pytest.raises(LeaseLost):
+        read_page(stores, first, page(record("a")))
+    with pytest.raises(LeaseLost):
+        finish(stores, first)
+    assert column(stores.database, ing_task_run, "status_code") == ["FAILED", "RUNNING"]

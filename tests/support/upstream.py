@@ -40,6 +40,7 @@ class ScriptedGate:
         self.turns: list[tuple[str, RateSpec]] = []
         self.cooldowns: list[tuple[str, timedelta]] = []
         self.heard: list[Feedback] = []
+        self.closures: list[bool] = []
 
     def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
         """The next wait of the script."""
@@ -52,6 +53,10 @@ class ScriptedGate:
         self.heard.append(said)
         if said.cool_down:
             self.cooldowns.append((key, said.cool_down))
+
+    def closed(self, key: str) -> bool:
+        """Whether the script says so, once."""
+        return bool(self.closures) and self.closures.pop(0)
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """Never asked for here."""

@@ -306,3 +306,10 @@ def test_an_error_of_our_own_is_not_taken_for_the_providers() -> None:
     with pytest.raises(RuntimeError, match="a mistake"):
         bench.fetch()
     assert bench.sent == 1
+
+
+def test_a_turn_waited_for_is_worth_nothing_when_the_provider_has_closed_meanwhile() -> None:
+    bench = Bench(waits=(timedelta(seconds=3), timedelta(seconds=60)))
+    bench.gate.closures = [True, False]
+    bench.fetch()
+    assert (bench.slept, len(bench.gate.turns), bench.sent) == ([3.0, 60.0], 2, 1)

@@ -138,9 +138,12 @@ def test_every_reason_is_in_the_table() -> None:
 
 
 def test_a_record_too_large_for_the_store_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routing, "MAX_PAYLOAD_CHARS", 200)
+    """In bytes, and the common fields count too: the title is in both."""
+    monkeypatch.setattr(routing, "MAX_RECORD_BYTES", 300)
 
-    assert turned_away(work(title=["x" * 200])).reason == QuarantineReason.TOO_LARGE
+    assert turned_away(work(title=["x" * 300])).reason == QuarantineReason.TOO_LARGE
+    assert turned_away(work(title=["x" * 110])).reason == QuarantineReason.TOO_LARGE
+    assert turned_away(work(title=["書" * 50])).reason == QuarantineReason.TOO_LARGE
     assert stored(work(title=["x" * 50]))
 
 

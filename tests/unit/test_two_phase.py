@@ -154,7 +154,7 @@ class TestXmlRecords:
         assert record.payload_hash == hash_text(xml)
 
     def test_a_record_too_large_is_turned_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ingest_core.execution.routing.MAX_PAYLOAD_CHARS", 100)
+        monkeypatch.setattr("ingest_core.execution.routing.MAX_RECORD_BYTES", 100)
 
         assert {entry.reason for entry in self.routed(self.BODY, []).rejected} == {QuarantineReason.TOO_LARGE}
 

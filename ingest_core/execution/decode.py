@@ -3,6 +3,7 @@
 import codecs
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 import orjson
 
 from ingest_core.execution.predicate import first_that_holds, words_of
+from ingest_core.execution.records import Records, cut_out
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import level_of
 from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
@@ -40,7 +42,7 @@ class DecodedPage:
     In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
     """
 
-    items: list[Any]
+    items: Sequence[Any]
     raw: list[str]
     total: int | None
     next_token: str | None
@@ -114,11 +116,15 @@ def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
 
 def _read(
     body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
-) -> tuple[Any, list[Any], list[str]]:
+) -> tuple[Any, Sequence[Any], list[str]]:
     """The document, its records, and their texts; an error the provider states is one, whatever the status."""
     if response.format == ResponseFormat.XML:
         return _read_xml(body, response, pagination, mapping)
     body = body.removeprefix(codecs.BOM_UTF8)
+    apart = _read_apart(body, response, pagination)
+    if apart is not None:
+        _raise_stated_error(apart[0], response)
+        return apart
     document = _parse(body)
     _raise_stated_error(document, response)
     items = compile_path(response.items_path)(document)
@@ -127,6 +133,34 @@ def _read(
     if not isinstance(items, list):
         return document, _no_items(document, body, response), []
     return document, items, _raw_items(body, response.items_path, items)
+
+
+def _read_apart(
+    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None
+) -> tuple[Any, Sequence[Any], list[str]] | None:
+    """The same with the records left to be parsed one by one; none for a page that must be read whole."""
+    envelope = _envelope(response.items_path)
+    if envelope is None or b"\x00" in body or not _outside(response, pagination):
+        return None
+    try:
+        found = [bytes(one) for one in _walk(msgspec.json.decode(body, type=envelope), response.items_path)]
+        rest = cut_out(body, found) if found else None
+        document = orjson.loads(rest) if rest else None
+        raw = [one.decode() for one in found]
+    except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError):
+        return None
+    return (document, Records(raw, _parse), raw) if _at(document, response.items_path) == [] else None
+
+
+def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
+    """Whether all that is asked of a page itself stands outside its list of records."""
+    known = [*response.errors, *response.empty]
+    paths = [response.total_path, *(path for one in known for path in (one.path, one.message))]
+    if pagination:
+        paths += [pagination.has_more_path, pagination.step_path, pagination.next_token_path, pagination.next_url_path]
+    within = plain_steps(response.items_path) or ()
+    steps = [plain_steps(path) for path in paths if path]
+    return all(one is not None and one[: len(within)] != within for one in steps)
 
 
 def _read_xml(

@@ -1,10 +1,11 @@
 """What the ledger keeps of a request and its answer: enough to explain it, nothing that leaks."""
 
+import hashlib
 from typing import Any
 
 from ingest_core.execution.fetch import FetchedPage
 from ingest_core.execution.ports import Request, Response
-from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.canonical import canonical_json
 from ingest_core.model.redaction import excerpt, redact
 
 SAMPLE_CHARS = 500
@@ -28,7 +29,7 @@ def response_digest(fetched: FetchedPage) -> dict[str, Any]:
     return {
         "status": response.status,
         "bytes": len(response.body),
-        "bodyHash": hash_text(response.body.decode("utf-8", "replace")),
+        "bodyHash": hashlib.sha256(response.body).hexdigest(),
         "sample": excerpt(response.clean_body()[: SAMPLE_CHARS * 3].decode("utf-8", "replace"), SAMPLE_CHARS),
         "total": fetched.page.total,
         **_rate(fetched),

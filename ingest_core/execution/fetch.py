@@ -99,6 +99,7 @@ class Fetcher:
     detail_rate: RateSpec | None = None
     abandoned: Event = field(default_factory=Event)
     sleep: Callable[[float], None] = time.sleep
+    turn_taken: Event = field(default_factory=Event)
 
     @property
     def rate_key(self) -> str:
@@ -214,6 +215,7 @@ class Fetcher:
         """Wait for a turn; one that was waited for long is worth nothing if the provider has closed meanwhile."""
         while True:
             permit = self.gate.acquire(self.rate_key, rate, MAX_GATE_WAIT)
+            self.turn_taken.set()
             if permit.decision == GateDecision.REJECT:
                 message = f"the next turn comes in {permit.wait}"
                 raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)

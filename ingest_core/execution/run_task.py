@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from functools import partial
 from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
+from ingest_core.execution.collecting import rare_collections
 from ingest_core.execution.details import fetch_listed, fetch_whole
 from ingest_core.execution.early_end import Progress, decide_early_end
 from ingest_core.execution.evidence import http_stats, request_digest, response_digest
@@ -38,7 +40,7 @@ from ingest_core.execution.ports import (
     WorkControl,
 )
 from ingest_core.execution.request import Caller, render_detail, render_request
-from ingest_core.execution.routing import ID_HASH_BYTES, Router, too_many_unusable
+from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router, too_many_unusable
 from ingest_core.execution.walk import (
     SliceRestart,
     Walk,
@@ -60,10 +62,20 @@ from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
 log = logging.getLogger(__name__)
 
 STOP_POLL_SECONDS = 0.2
+TURN_SECONDS = 1.0
+"""So long may the next page's turn be awaited: a database of one writer would keep it until this page is written."""
 
 
 class _Stopped(Exception):
     """Somebody wants this worker to end."""
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A page that came, its records routed."""
+
+    fetched: FetchedPage
+    routed: Routed
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ class Asked:
     batch: Batch
     request: Request
     token: str | None
-    answer: "Future[FetchedPage]"
+    answer: "Future[Arrived]"
 
 
 class TaskRunner:
@@ -114,7 +126,8 @@ class TaskRunner:
         try:
             with LeaseKeeper(self._queue, task.lease) as keeper:
                 run = self._ledger.begin_run(task, flow or FlowRun())
-                outcome, summary = self._attempt(self._prepare(run, keeper))
+                with rare_collections():
+                    outcome, summary = self._attempt(self._prepare(run, keeper))
                 self._ledger.finish(run, outcome)
         except LeaseLost as lost:
             return RunSummary(task.lease.task_id, None, error=str(lost))
@@ -192,6 +205,7 @@ class TaskRunner:
                 checkpoint = _after(walk.checkpoint, batch, step, total)
                 if not step.ends:
                     asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token, checkpoint.rewinds)
+                    walk.fetcher.turn_taken.wait(TURN_SECONDS)
                 self._commit(walk, batch, page, checkpoint)
                 walk.step = step
         finally:
@@ -203,6 +217,7 @@ class TaskRunner:
     ) -> Asked:
         """Write the page down as asked for, then ask in the background."""
         spec = walk.task.spec
+        walk.fetcher.turn_taken.clear()
         digest = before_hash(spec.paging, token, batch_no, rewinds)
         batch = self._ledger.open_batch(walk.run, page_no, batch_no, token, digest)
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
@@ -221,7 +236,7 @@ class TaskRunner:
             offset=offset_of(spec.paging, token),
             bad_ids=partial(self._ledger.bad_ids, walk.task),
         )
-        return Asked(batch, request, token, pool.submit(walk.fetcher.measured, work))
+        return Asked(batch, request, token, pool.submit(_arrive, walk, batch, work))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
         """Ask for the next ids of a list."""
@@ -229,9 +244,9 @@ class TaskRunner:
         request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
         bad_ids = partial(self._ledger.bad_ids, task)
         work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids)
-        return Asked(batch, request, str(offset), pool.submit(walk.fetcher.measured, work))
+        return Asked(batch, request, str(offset), pool.submit(_arrive, walk, batch, work))
 
-    def _answer(self, walk: Walk, asked: Asked) -> FetchedPage:
+    def _answer(self, walk: Walk, asked: Asked) -> Arrived:
         """Wait for the page, as long as it is ours."""
         while not self._stop.is_set():
             walk.keeper.check()
@@ -245,15 +260,13 @@ class TaskRunner:
                 raise
         raise _Stopped
 
-    def _receive(self, walk: Walk, asked: Asked, fetched: FetchedPage) -> tuple[PageOutcome, Step, int | None]:
-        """Route the page's records and see what comes next."""
+    def _receive(self, walk: Walk, asked: Asked, arrived: Arrived) -> tuple[PageOutcome, Step, int | None]:
+        """Take the page's records and see what comes next."""
         task, batch = walk.task, asked.batch
+        fetched, routed = arrived.fetched, arrived.routed
         if batch.batch_no == 1:
             since_asked = fetched.response.elapsed_seconds + time.monotonic() - fetched.answered
             walk.provider_late_seconds = seconds_behind(fetched.response.headers, self._clock.now(), since_asked)
-        filters_here = task.spec.window is not None and not task.spec.window.supports_updated_since
-        owns = task.window if filters_here else None
-        routed = walk.router.route(fetched.page, batch.asked_at, owns)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
         if self._drifted(task, rejected, fetched.page.count):
             message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
@@ -292,6 +305,16 @@ class TaskRunner:
         walk.counts += self._ledger.commit_page(walk.run, batch, page, checkpoint)
         walk.checkpoint = checkpoint
         walk.batches += 1
+
+
+def _arrive(walk: Walk, batch: Batch, fetch: Callable[[], FetchedPage]) -> Arrived:
+    """Fetch a page and route its records: both happen in the background, while the last page is written."""
+    try:
+        fetched, task = walk.fetcher.measured(fetch), walk.task
+    finally:
+        walk.fetcher.turn_taken.set()
+    filters_here = task.spec.window is not None and not task.spec.window.supports_updated_since
+    return Arrived(fetched, walk.router.route(fetched.page, batch.asked_at, task.window if filters_here else None))
 
 
 def _after(checkpoint: Checkpoint, batch: Batch, step: Step, total: int | None) -> Checkpoint:

@@ -1,6 +1,5 @@
 """The one module where databases differ."""
 
-import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +7,17 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
 from ingest_core.model.errors import BadInput
-from ingest_core.model.numbers import holds_long_number
+from ingest_core.store.bulk import Rows, copy_instead, insert_rows
+from ingest_core.store.json_text import dump_json, load_json
 from ingest_core.store.types import Utc
+
+__all__ = ["Rows", "insert_rows"]
 
 READ_ONLY = "patra_read_only"
 """The execution option of a connection that will not write."""
@@ -58,19 +59,7 @@ def _bad_url(why: str) -> BadInput:
     )
 
 
-def _dump_json(value: Any) -> str:
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:  # a number beyond 64 bits
-        return json.dumps(value, ensure_ascii=False)
-
-
-def _load_json(text: str | bytes) -> Any:
-    data = text.encode() if isinstance(text, str) else text
-    return json.loads(data) if holds_long_number(data) else orjson.loads(data)
-
-
-_JSON: dict[str, Any] = {"json_serializer": _dump_json, "json_deserializer": _load_json}
+_JSON: dict[str, Any] = {"json_serializer": dump_json, "json_deserializer": load_json}
 
 
 def create_engine(url: URL, pool_size: int = 5) -> Engine:
@@ -93,6 +82,8 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
         )
     except (ArgumentError, NoSuchModuleError) as error:
         raise _bad_url(str(error)) from error
+    if engine.dialect.name == "postgresql":
+        sa.event.listen(engine, "do_execute_no_params", copy_instead)
     prepare = _prepare_postgres if engine.dialect.name == "postgresql" else _prepare_mysql
     sa.event.listen(engine, "connect", prepare)
     return engine
@@ -105,7 +96,8 @@ def _now_micros() -> int:
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # we begin transactions ourselves, see _begin_sqlite
     connection.create_function("patra_now", 0, _now_micros)  # SQLite's own clock has only milliseconds
-    for pragma in ("busy_timeout=30000", "synchronous=NORMAL"):
+    # The log is merged every 32 MB, not every 4: a page of records is nearly that much, and the next fills its leaves.
+    for pragma in ("busy_timeout=30000", "synchronous=NORMAL", "cache_size=-16000", "wal_autocheckpoint=8000"):
         connection.execute(f"PRAGMA {pragma}")
     _use_write_ahead_log(connection)
 
@@ -170,6 +162,33 @@ def upsert(
     statement = postgresql.insert(table) if dialect_name == "postgresql" else sqlite.insert(table)
     changes = _changes(table, statement.excluded, take, add) | dict(also or {})
     return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
+
+
+def rows_of(
+    dialect_name: str,
+    columns: Sequence[sa.Column[Any]],
+    within: sa.ColumnElement[bool],
+    key: sa.Column[Any],
+    ids: list[str],
+) -> sa.Select[Any]:
+    """The rows whose key is one of these, in their order, each found by index; `within` is the rest of that index."""
+    if dialect_name == "postgresql":
+        named = key == sa.any_(sa.literal(ids, postgresql.ARRAY(key.type)))
+        return sa.select(*columns).where(within, named).order_by(key)
+    if dialect_name == "sqlite":  # one parameter, not one for each id
+        listed = sa.func.json_each(dump_json(ids)).table_valued("value")
+        return sa.select(*columns).where(within, key.in_(sa.select(listed.c.value))).order_by(key)
+    return sa.select(*columns).where(within, key.in_(ids)).order_by(key)
+
+
+def analyze_new(connection: sa.Connection, *tables: sa.Table) -> None:
+    """Let PostgreSQL count tables it never has: till then it may take the wrong index. The others look as they plan."""
+    if connection.dialect.name != "postgresql":
+        return
+    for table in tables:
+        counted = "SELECT reltuples > 0 FROM pg_class WHERE oid = to_regclass(%(name)s)"
+        if not connection.exec_driver_sql(counted, {"name": table.name}).scalar():
+            connection.exec_driver_sql(f"ANALYZE {table.name}")
 
 
 def insert_new(dialect_name: str, table: sa.Table, unchanged: str) -> sa.sql.dml.Insert:

@@ -11,13 +11,14 @@ from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decid
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation
 from ingest_core.model.record import Counts, PageOutcome, Record
-from ingest_core.store.dialect import locked, upsert
+from ingest_core.store.dialect import Rows, insert_rows, locked, rows_of, upsert
 from ingest_core.store.outbox_writer import write_messages
 from ingest_core.store.quarantine_writer import QuarantineWriter
 from ingest_core.store.tables import ing_item
 
-_IN_LIST = 500
+_IN_LIST = 1000
 _RACE_ATTEMPTS = 5
+_OWN = ("provider_id", "source_updated_at", "source_version", "payload", "payload_hash", "record")
 _CHANGED = (
     "source_updated_at",
     "source_version",
@@ -88,20 +89,11 @@ class ItemWriter:
 
     def _stored(self, ids: list[str]) -> dict[str, Stored]:
         found: dict[str, Stored] = {}
+        names = ("id", "provider_id", "source_updated_at", "payload_hash", "refresh_checked_at", "source_version")
+        columns = [ing_item.c[name] for name in (*names, *(["record"] if self._fills else []))]
+        dialect_name, within = self.connection.dialect.name, sa.and_(*self._mine())
         for start in range(0, len(ids), _IN_LIST):
-            query = (
-                sa.select(
-                    ing_item.c.id,
-                    ing_item.c.provider_id,
-                    ing_item.c.source_updated_at,
-                    ing_item.c.payload_hash,
-                    ing_item.c.refresh_checked_at,
-                    ing_item.c.source_version,
-                    *([ing_item.c.record] if self._fills else []),
-                )
-                .where(*self._mine(), ing_item.c.provider_id.in_(ids[start : start + _IN_LIST]))
-                .order_by(ing_item.c.provider_id)
-            )
+            query = rows_of(dialect_name, columns, within, ing_item.c.provider_id, ids[start : start + _IN_LIST])
             for row in self.connection.execute(locked(query)):
                 found[row.provider_id] = Stored(
                     row.id,
@@ -131,15 +123,17 @@ class ItemWriter:
         return [ing_item.c.provenance_code == source, ing_item.c.endpoint_name == self.run.task.item_endpoint]
 
     def _insert(self, records: list[Record]) -> None:
-        if records:
-            self.connection.execute(sa.insert(ing_item), [self._row(record) for record in records])
+        rows = [_own_values(record) for record in records]
+        insert_rows(self.connection, Rows(ing_item, _OWN, rows, self._shared_values()))
 
     def _update(self, verdict: Verdict, stored: dict[str, Stored]) -> None:
         if verdict.update:
             statement = upsert(
                 self.connection.dialect.name, ing_item, ("provenance_code", "endpoint_name", "provider_id"), _CHANGED
             )
-            self.connection.execute(statement, [self._row(record) for record in verdict.update.values()])
+            shared = self._shared_values()
+            rows = [shared | dict(zip(_OWN, _own_values(one), strict=True)) for one in verdict.update.values()]
+            self.connection.execute(statement, rows)
         if verdict.fill:
             self._fill(verdict.fill, stored)
         seen = sorted(stored[provider_id].item_id for provider_id in verdict.seen)
@@ -170,17 +164,12 @@ class ItemWriter:
         rows = [{"item_id": stored[name].item_id, "fields": fields} for name, fields in sorted(fill.items())]
         self.connection.execute(statement, rows)
 
-    def _row(self, record: Record) -> dict[str, Any]:
+    def _shared_values(self) -> dict[str, Any]:
+        """What all new rows of the page have in common."""
         task = self.run.task
         return {
             "provenance_code": task.partition.provenance_code,
             "endpoint_name": task.item_endpoint,
-            "provider_id": record.provider_id,
-            "source_updated_at": record.updated_at,
-            "source_version": record.version,
-            "payload": record.payload,
-            "payload_hash": record.payload_hash,
-            "record": record.fields,
             "expr_hash": task.expr_hash,
             "state_code": ItemState.PRESENT.value,
             "refresh_checked_at": self.batch.asked_at,
@@ -191,3 +180,15 @@ class ItemWriter:
             "created_at": self.now,
             "updated_at": self.now,
         }
+
+
+def _own_values(record: Record) -> tuple[Any, ...]:
+    """What only this record's row has, in the order of `_OWN`."""
+    return (
+        record.provider_id,
+        record.updated_at,
+        record.version,
+        record.payload,
+        record.payload_hash,
+        record.fields,
+    )

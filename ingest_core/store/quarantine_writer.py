@@ -11,7 +11,7 @@ from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import Operation, PlanStatus, QuarantineReason, QuarantineState
 from ingest_core.model.record import BadId, PageOutcome, Rejected
 from ingest_core.model.work import Task
-from ingest_core.store.dialect import locked, upsert
+from ingest_core.store.dialect import locked, rows_of, upsert
 from ingest_core.store.tables import ing_plan, ing_quarantine
 
 _IN_LIST = 500
@@ -72,13 +72,14 @@ class QuarantineWriter:
             _set_state(self.connection, found, QuarantineState.OPEN, remarks, self.now)
 
     def _find(self, ids: set[str], *which: sa.ColumnElement[bool]) -> Iterator[list[int]]:
-        """The rows of these ids, locked in order, some at a time."""
+        """The rows of these ids, locked in order, some at a time; most pages have none."""
         table, ordered = ing_quarantine, sorted(ids)
+        dialect_name, within = self.connection.dialect.name, sa.and_(*self._mine(), *which)
         for start in range(0, len(ordered), _IN_LIST):
-            named = table.c.provider_id.in_(ordered[start : start + _IN_LIST])
-            query = sa.select(table.c.id).where(*self._mine(), named, *which).order_by(table.c.id)
-            if found := list(self.connection.execute(locked(query)).scalars()):
-                yield found
+            query = rows_of(dialect_name, [table.c.id], within, table.c.provider_id, ordered[start : start + _IN_LIST])
+            if seen := list(self.connection.execute(query).scalars()):
+                again = sa.select(table.c.id).where(table.c.id.in_(seen), *which).order_by(table.c.id)
+                yield list(self.connection.execute(locked(again)).scalars())
 
     def _add(self, rejected: list[Rejected]) -> None:
         if not rejected:

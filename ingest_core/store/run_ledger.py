@@ -18,12 +18,13 @@ from ingest_core.store.checkpoints import checkpoint_json
 from ingest_core.store.columns import partition_values
 from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
+from ingest_core.store.dialect import analyze_new
 from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
 from ingest_core.store.quarantine_writer import count_known, read_bad_ids
 from ingest_core.store.settle import close_batches, close_runs, settle_task
-from ingest_core.store.tables import ing_task, ing_task_run, ing_task_run_batch
+from ingest_core.store.tables import ing_item, ing_quarantine, ing_task, ing_task_run, ing_task_run_batch
 from ingest_core.store.transitions import move, move_one
 
 T = TypeVar("T")
@@ -157,7 +158,10 @@ class SqlRunLedger:
             )
             return counts
 
-        return self._fenced(run, work)
+        counts = self._fenced(run, work)
+        if batch.batch_no == 1:
+            self._database.transact(lambda connection: analyze_new(connection, ing_item, ing_quarantine))
+        return counts
 
     def fail_batch(self, run: Run, batch: Batch, error: dict[str, Any]) -> None:
         """Close a page that did not come."""

@@ -43,7 +43,8 @@ def main(database_url: str, upstream: str, bounds: str, how: str, folder: str) -
     pipeline.run(source, **({"loader_file_format": "csv"} if tuned else {}))
     seconds = time.perf_counter() - started
     peak_mb = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
-    records = pipeline.last_trace.last_normalize_info.row_counts["works"]
+    with pipeline.sql_client() as client:
+        ((records,),) = client.execute_sql("SELECT count(*) FROM works")
     print(json.dumps({"records": records, "seconds": seconds, "peak_mb": peak_mb}))
 
 

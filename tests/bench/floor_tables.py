@@ -45,7 +45,7 @@ class PostgresFloor:
             "CREATE TABLE floor_item (provider_id varchar(512) PRIMARY KEY, source_updated_at timestamptz NOT NULL,"
             " payload json COMPRESSION lz4 NOT NULL, payload_hash varchar(64) NOT NULL, record jsonb NOT NULL)"
         )
-        self._connection.execute("CREATE TEMP TABLE page (LIKE floor_item) ON COMMIT DELETE ROWS")
+        self._connection.execute("CREATE TEMP TABLE page (LIKE floor_item INCLUDING COMPRESSION) ON COMMIT DELETE ROWS")
         self._connection.commit()
         changes = ", ".join(f"{name} = excluded.{name}" for name in CHANGED)
         self._merge = (

@@ -45,10 +45,23 @@ def compare_peers(servers: Servers, works: int, rounds: int) -> None:
 
 def _dlt(python: Path, how: str, url: str, upstream: str) -> Measured:
     bounds = filter_of((UNTIL - timedelta(days=DAYS), UNTIL))
-    address = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    given = make_url(url)
+    # dlt wants a password even where the server asks for none.
+    address = given.set(drivername="postgresql", password=given.password or "none")
     with TemporaryDirectory() as folder:
         # -P: the script's folder is not to be searched, its neighbours are not dlt's.
-        return read([str(python), "-P", str(SCRIPT), address, upstream, bounds, how, folder])
+        return read(
+            [
+                str(python),
+                "-P",
+                str(SCRIPT),
+                address.render_as_string(hide_password=False),
+                upstream,
+                bounds,
+                how,
+                folder,
+            ]
+        )
 
 
 def _environment() -> Path | None:

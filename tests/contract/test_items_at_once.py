@@ -123,7 +123,7 @@ def test_a_deadlock_while_a_page_is_written_is_tried_again(stores: Stores, other
     with ThreadPoolExecutor(1) as pool, other.engine.connect() as rival:
 
         def get_ahead(_connection: object, _cursor: object, statement: str, *_more: object) -> None:
-            if statement.startswith("INSERT INTO ing_item") and not tangled.is_set():
+            if statement.startswith(("INSERT INTO ing_item", "COPY ing_item")) and not tangled.is_set():
                 rival.execute(sa.insert(ing_item), rows_of_rival)
                 tangled.set()
 

@@ -1,5 +1,6 @@
 """Short ways to say what a test is about: instants, windows, source files and snapshots."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -108,7 +109,7 @@ def drafted(
 
 
 def page_of(
-    items: list[Any],
+    items: Sequence[Any],
     *,
     raw: list[str] | None = None,
     total: int | None = None,

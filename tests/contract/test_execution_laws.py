@@ -21,7 +21,7 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.store.database import Database
 from tests.support.execution_model import INSTANT
 from tests.support.execution_scene import BEGIN_HOUR, FIRST_HOUR, LOOKBACK, Scene
-from tests.support.execution_worker import LEASE
+from tests.support.execution_worker import LEASE, so_far
 from tests.support.planning_store import BACKFILL, HARVEST, request
 from tests.support.stores import at
 
@@ -61,7 +61,9 @@ class Walk(Scene, RuleBasedStateMachine):
     def a_record_changes(self, number: int, late: int) -> None:
         self.provider.change(number, self.now() - late * INSTANT)
 
-    @initialize(hours=st.lists(st.integers(BEGIN_HOUR, FIRST_HOUR - 4), max_size=12), start=st.integers(15, 21))
+    @initialize(
+        hours=st.lists(st.integers(BEGIN_HOUR + 12, FIRST_HOUR - 2), min_size=6, max_size=12), start=st.integers(15, 21)
+    )
     def it_begins(self, hours: list[int], start: int) -> None:
         for number, hour in enumerate(hours):
             self.provider.change(number, at(hour))
@@ -162,6 +164,21 @@ class Walk(Scene, RuleBasedStateMachine):
         for _ in range(times):
             self.cut_smallest(idle[who % len(idle)])
             self.the_laws_hold()
+
+    @precondition(lambda self: any(worker.idle for worker in self.workers))
+    @rule(who=WHO)
+    def a_slice_ends_early_in_order_of_time(self, who: int) -> None:
+        """What was read is covered, the rest is to be cut; it happens to the slice that holds most."""
+        idle = [worker for worker in self.workers if worker.idle]
+        worker = idle[who % len(idle)]
+        self.take(worker.claim(len(self.oracle.tasks)))
+        worker.leased.sort(key=lambda task: -self.provider.count(task.window))
+        while worker.leased[1:]:
+            self.take(worker.release())
+        while worker.leased or (worker.held and not worker.held.checkpoint.ended and not so_far(worker.held)):
+            self.take(self.next_step(worker))
+        if worker.held and so_far(worker.held):
+            self.take(worker.end(TaskStatus.PARTIAL, reslice=ResliceReason.BUDGET, ascending=True))
 
     @precondition(lambda self: self.finished)
     @rule(who=WHO)

@@ -55,6 +55,10 @@ class Provider:
         if known is None or at > known.changed_at:
             self.truth[number] = Version(at, number, known.revision + 1 if known else 1)
 
+    def count(self, window: Window) -> int:
+        """How many records are in a window now."""
+        return sum(window.start <= one.changed_at < window.end for one in self.truth.values())
+
     def read(self, window: Window, part: IdRange | None, token: str | None) -> tuple[PageOutcome, str | None]:
         """The page after `token` as it is now, and the next token if there is more."""
         wanted = sorted(

@@ -237,7 +237,7 @@ class Worker:
         assert held.run is not None
         run, task_id = held.run, held.task.lease.task_id
         good = status == TaskStatus.SUCCEEDED
-        covered = _so_far(held) if ascending else None
+        covered = so_far(held) if ascending else None
         restart = Checkpoint(restarts=held.checkpoint.restarts + 1) if anew else None
         outcome = RunOutcome(
             status,
@@ -285,7 +285,7 @@ class Worker:
         return Step(call, settled, held.task.lease, repeatable)
 
 
-def _so_far(held: Held) -> Window | None:
+def so_far(held: Held) -> Window | None:
     """The whole hours before the last record that came, if there are any."""
     task = held.task
     if task.range or not held.checkpoint.token:

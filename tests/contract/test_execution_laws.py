@@ -223,7 +223,29 @@ class Walk(Scene, RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if sys.exc_info()[0] is None:
+            self.the_worst_happens()
             self.everything_comes_to_rest()
+
+    def the_worst_happens(self) -> None:
+        """Wherever a walk has led: slices that end early or are too big, what comes twice, who is slow."""
+        ann, bob, other_ann = self.workers
+        self.everybody_dies()
+        for number in range(2, 9):
+            self.provider.change(number, self.now() - number * INSTANT)
+        self.time_passes(LOOKBACK)
+        self.fire(bob, request())
+        self.a_slice_ends_early_in_order_of_time(0)
+        self.a_worker_works(0, 2, twice=True)
+        self.requests_are_served(1)
+        self.slices_turn_out_too_big(1, 3)
+        self.a_worker_works(1, 20, twice=True)
+        for slow, other in ((ann, bob), (other_ann, ann)):
+            while not (slow.held and slow.held.asked) and self.oracle.due(self.now()):
+                self.take(self.next_step(slow))
+            if slow.held:
+                self.overtake(slow, other, 3)
+                self.take(self.next_step(slow))
+            self.the_laws_hold()
 
 
 @pytest.fixture

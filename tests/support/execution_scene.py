@@ -149,7 +149,7 @@ class Scene:
                     raise
                 return None
 
-        return Step(call, lambda _: self.note_new())
+        return Step(call, lambda _: self.meet())
 
     def serving(self, worker: Worker) -> Step:
         """Cut again what asked for it: children tile their parents."""
@@ -321,10 +321,6 @@ class Scene:
         finally:
             self.apart = True
 
-    def note_new(self) -> None:
-        """Remember what a plan has added."""
-        self.meet()
-
     def meet(self) -> list[TaskModel]:
         """Tasks, requests and cursors that are new."""
         for row in rows(self.database, ing_cursor):
@@ -346,12 +342,18 @@ class Scene:
         """Every law holds at this moment."""
         self.laws.hold()
 
-    def everything_comes_to_rest(self) -> None:
-        """All workers die but one, which works everything off; the store holds the truth, and again when it changes."""
+    def everybody_dies(self) -> None:
+        """No worker knows anything, what they held is given back, and nothing is paused."""
         for worker in self.workers:
             worker.crash()
         for operation in (HARVEST, BACKFILL):
             self.take(self.controlling(self.workers[0], operation, pause=False))
+        self.time_passes(LEASE // INSTANT)
+        self.take(self.expiry(self.workers[0]))
+
+    def everything_comes_to_rest(self) -> None:
+        """All workers die but one, which works everything off; the store holds the truth, and again when it changes."""
+        self.everybody_dies()
         self.time_passes(4 * LOOKBACK)
         self.work_off(request())
         anchor = self.oracle.cursors[self.workers[0].desk.namespace().key].anchor

@@ -32,7 +32,7 @@ class Step:
     """A call, what is true after it, and the lease it needs."""
 
     call: Callable[[], Any]
-    settle: Callable[[Any], None]
+    settle: Callable[[Any], object]
     lease: Lease | None = None
     repeatable: bool = False
     """Whether it may be done twice under the same lease."""

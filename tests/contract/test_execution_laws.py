@@ -227,7 +227,7 @@ class Walk(Scene, RuleBasedStateMachine):
             self.everything_comes_to_rest()
 
     def the_worst_happens(self) -> None:
-        """Wherever a walk has led: slices that end early or are too big, what comes twice, who is slow."""
+        """Wherever a walk has led: slices that end early or are too big, pauses, what comes twice, who is slow."""
         ann, bob, other_ann = self.workers
         self.everybody_dies()
         for number in range(2, 9):
@@ -238,8 +238,14 @@ class Walk(Scene, RuleBasedStateMachine):
         self.a_worker_works(0, 2, twice=True)
         self.requests_are_served(1)
         self.slices_turn_out_too_big(1, 3)
+        for key in [key for key, task in self.oracle.tasks.items() if task.status == TaskStatus.PARTIAL]:
+            self.take(self.retrying(bob, key))
+        self.somebody_pauses_or_resumes(0, HARVEST, pause=True)
+        self.a_worker_claims_many(1, 3)
+        self.somebody_pauses_or_resumes(0, HARVEST, pause=False)
         self.a_worker_works(1, 20, twice=True)
         for slow, other in ((ann, bob), (other_ann, ann)):
+            self.everybody_dies()
             while not (slow.held and slow.held.asked) and self.oracle.due(self.now()):
                 self.take(self.next_step(slow))
             if slow.held:

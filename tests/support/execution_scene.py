@@ -241,7 +241,7 @@ class Scene:
                 part=task.range,
             )
 
-        return Step(lambda: worker.desk.database.transact(append), _is_old)
+        return Step(lambda: not worker.desk.database.transact(append), _true)
 
     def time_passes(self, instants: int) -> None:
         """Everybody's clock, which is the database's, is that much later."""
@@ -350,6 +350,7 @@ class Scene:
             self.take(self.controlling(self.workers[0], operation, pause=False))
         self.time_passes(LEASE // INSTANT)
         self.take(self.expiry(self.workers[0]))
+        self.all_is_as_told()
 
     def everything_comes_to_rest(self) -> None:
         """All workers die but one, which works everything off; the store holds the truth, and again when it changes."""
@@ -396,5 +397,5 @@ class Scene:
         self.laws.watermarks_are_at_their_frontiers()
 
 
-def _is_old(is_new: bool) -> None:
-    assert not is_new
+def _true(answer: object) -> None:
+    assert answer

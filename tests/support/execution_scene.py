@@ -62,16 +62,14 @@ class Scene:
     """Workers on connections of their own, one step at a time or two at once, and the oracle that is told."""
 
     def __init__(self, databases: Sequence[Database]) -> None:
-        self.database = databases[0]
-        self.databases = databases
+        self.database, self.databases = databases[0], databases
         clear(self.database)
         for one in databases:
             one.clock_shift = timedelta(0)
         shift = at(FIRST_HOUR) - self.database.now()  # once: time goes on by itself, but not by a quarter of an hour
         for one in databases:
             one.clock_shift = shift
-        self.instants = 0
-        self.provider, self.oracle = Provider(), Oracle()
+        self.instants, self.provider, self.oracle = 0, Provider(), Oracle()
         self.laws = Laws(self.database, self.oracle)
         set_up(self.database, **SOURCE)
         self.workers = [

@@ -12,6 +12,16 @@ from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What every database does alike by its contract is watched from end to end on servers in the long tests."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        dialect = callspec.params.get("dialect", "sqlite") if callspec else "sqlite"
+        if item.get_closest_marker("sqlite_first") and dialect != "sqlite":
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     """A simulated Crossref with the demo's corpus."""

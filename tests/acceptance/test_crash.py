@@ -10,6 +10,8 @@ from deployments.sandbox.remote import Sandbox
 from ingest_core.store.run_ledger import SqlRunLedger
 from tests.support.patra import Patra, Row
 
+pytestmark = pytest.mark.sqlite_first
+
 START, END = "2026-01-01T00:00:00Z", "2026-01-02T12:00:00Z"
 BY_STEP = {"max_window": "PT6H"}
 """No slice is longer than a step, however little it holds."""

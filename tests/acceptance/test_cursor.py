@@ -14,6 +14,8 @@ from flows.cli.main import run
 from ingest_core.store.database import Database
 from tests.support.patra import Patra
 
+pytestmark = pytest.mark.sqlite_first
+
 START, END = "2026-01-01", "2026-01-03"
 BY_STEP = {"max_window": "PT6H"}
 """No slice is longer than a step, however little it holds."""

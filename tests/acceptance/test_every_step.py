@@ -204,7 +204,7 @@ def _configure(patra: Patra, sandbox: Sandbox, position: str) -> None:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("position", ["SERVER", "CLIENT"])
+@pytest.mark.parametrize("position", ["SERVER", pytest.param("CLIENT", marks=pytest.mark.long)])
 def test_a_crash_at_any_step_loses_and_doubles_nothing(
     patra: Patra, quiet_sandbox: Sandbox, position: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,8 @@ from deployments.sandbox.remote import Sandbox
 from ingest_core.model.instant import parse_instant
 from tests.support.patra import Patra
 
+pytestmark = pytest.mark.sqlite_first
+
 START, END = "2026-01-08", "2026-01-11"
 FORMATS = ("jsonl", "csv", "parquet")
 

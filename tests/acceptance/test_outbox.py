@@ -15,6 +15,8 @@ from deployments.sandbox.remote import Sandbox
 from tests.support.echo_server import EchoServer, Reply, Seen, echo_server
 from tests.support.patra import Patra
 
+pytestmark = pytest.mark.sqlite_first
+
 START, MIDDLE, END = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-04T00:00:00Z"
 SECRET = "s3cret-of-the-receiver"
 

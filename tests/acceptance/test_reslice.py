@@ -12,6 +12,8 @@ from deployments.sandbox.settings import Settings
 from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row
 
+pytestmark = pytest.mark.sqlite_first
+
 START, END, NOW = "2026-02-01", "2026-02-05", "2026-02-06T00:00:00Z"
 PERIOD = ("--from", START, "--to", END, "--now", NOW)
 BUSY = date(2026, 2, 3)

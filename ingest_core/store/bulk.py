@@ -28,7 +28,7 @@ _COPIED = "patra_copied"
 _NULL = struct.pack(">i", -1)
 _POSTGRES_EPOCH_MICROS = 946_684_800_000_000
 _JSONB_VERSION = b"\x01"
-_SQLITE_ROWS = 500  # of at most 32,766 parameters
+_SQLITE_ROWS = 512  # of at most 32,766 parameters
 _MYSQL_STATEMENT_CHARS = 4_000_000
 
 
@@ -54,11 +54,13 @@ def insert_rows(connection: sa.Connection, given: Rows) -> None:
 
 
 def _insert_sqlite(connection: sa.Connection, given: Rows) -> None:
-    """Statements of many rows; what the rows share is bound once."""
+    """Statements of many rows, what the rows share bound once; of few sizes: the driver keeps each with its values."""
     bind = _binders(connection.dialect, given.table, given.names)
     shared, head = _bound_shared(connection.dialect, given), _head(connection.dialect, given)
-    for start in range(0, len(given.rows), _SQLITE_ROWS):
-        part = given.rows[start : start + _SQLITE_ROWS]
+    start = 0
+    while start < len(given.rows):
+        size = min(_SQLITE_ROWS, 1 << (len(given.rows) - start).bit_length() - 1)
+        part, start = given.rows[start : start + size], start + size
         parameters = list(shared)
         for row in part:
             parameters += [bound(value) if bound else value for bound, value in zip(bind, row, strict=True)]

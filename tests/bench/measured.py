@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,16 @@ class Measured:
 
 def tell(records: int, seconds: float) -> None:
     """Print the figures of this process for the one that started it."""
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"records": records, "seconds": seconds, "peak_mb": peak_mb}))
+    print(json.dumps({"records": records, "seconds": seconds, "peak_mb": peak_mb()}))
+
+
+def peak_mb() -> float:
+    """The peak of this process; `ru_maxrss` would be no less than that of the process it was started from."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    (peak,) = [line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+    return int(peak) / 1024
 
 
 def measure(module: str, *arguments: str) -> Measured:

@@ -1,7 +1,6 @@
 """Planning many slices: time and memory of ten years by the hour against one, each in a process of its own."""
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
 from tests.bench.databases import Servers
+from tests.bench.measured import peak_mb
 
 UNTIL = datetime(2026, 1, 1, tzinfo=UTC)
 FEW, MANY = 8_760, 87_600
@@ -33,7 +33,7 @@ def plan_hours(database_url: str, hours: int) -> dict[str, float]:
         report = app.planner.plan(request, Trigger(SchedulerCode.CLI, f"bench-{hours}"))
         seconds = time.perf_counter() - started
     assert report.plan.slices == hours, report.plan.slices
-    return {"seconds": seconds, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return {"seconds": seconds, "peak_mb": peak_mb()}
 
 
 def compare_planning(servers: Servers) -> None:

@@ -22,12 +22,18 @@ def reference_ddl(dialect_name: str) -> str:
     statements = []
     for table in metadata.sorted_tables:
         statements.append(_text(CreateTable(table).compile(dialect=dialect)))
-        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        indexes = sorted(
+            (one for one in table.indexes if _is_for(one, dialect_name)), key=lambda index: str(index.name)
+        )
         statements.extend(_text(CreateIndex(index).compile(dialect=dialect)) for index in indexes)
     if dialect_name == "postgresql":
         # pglz, the default, is the largest single cost of writing payloads
         statements.append(f"ALTER TABLE {ing_item.name} ALTER COLUMN payload SET COMPRESSION lz4")
     return ";\n\n".join(statements) + ";\n"
+
+
+def _is_for(index: sa.Index, dialect_name: str) -> bool:
+    return bool(index.info.get("only", dialect_name) == dialect_name != index.info.get("not"))
 
 
 def _text(compiled: object) -> str:

@@ -398,7 +398,7 @@ CREATE INDEX idx_task_live ON ing_task (namespace_key, status_code, window_from)
 
 CREATE INDEX idx_task_plan ON ing_task (plan_id, status_code);
 
-CREATE INDEX idx_task_queue ON ing_task (status_code, provenance_code, endpoint_name, operation_code, priority, scheduled_at, id) WHERE status_code = 'QUEUED';
+CREATE INDEX idx_task_queue ON ing_task (provenance_code, endpoint_name, operation_code, priority, scheduled_at, id) WHERE status_code = 'QUEUED';
 
 CREATE INDEX idx_task_slice ON ing_task (slice_id);
 

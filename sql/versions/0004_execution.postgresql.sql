@@ -39,3 +39,7 @@ CREATE INDEX idx_cur_evt_reach ON ing_cursor_event (provenance_code, operation_c
 CREATE INDEX idx_cur_evt_number ON ing_cursor_event (provenance_code, operation_code, cursor_key, namespace_scope_code, namespace_key, prev_numeric, new_numeric);
 
 DROP INDEX idx_cur_evt_window;
+
+DROP INDEX idx_task_queue;
+
+CREATE INDEX idx_task_queue ON ing_task (provenance_code, endpoint_name, operation_code, priority, scheduled_at, id) WHERE status_code = 'QUEUED';

@@ -14,7 +14,7 @@ depends_on = None
 MARIADB_COLLATION = ("utf8mb4_0900_bin", "utf8mb4_nopad_bin")
 _ADDS = re.compile(r"CREATE TABLE (?P<table>\w+) |ALTER TABLE (?P<owner>\w+) ADD COLUMN [`\"]?(?P<column>\w+)|CREATE INDEX (?P<index>\w+) ON (?P<on>\w+) ")
 _DROPS = re.compile(r"DROP INDEX (?P<index>\w+)")
-_DROPPED_FROM = ("ing_outbox_message", "ing_cursor_event")
+_DROPPED_FROM = ("ing_outbox_message", "ing_cursor_event", "ing_task")
 
 
 def upgrade() -> None:

@@ -181,10 +181,13 @@ def rows_of(
     return sa.select(*columns).where(within, key.in_(ids)).order_by(key)
 
 
+def plans_by_counts(dialect_name: str) -> bool:
+    """Whether the server has to have counted a table to find its rows well; the others look as they plan."""
+    return dialect_name == "postgresql"
+
+
 def analyze_new(connection: sa.Connection, *tables: sa.Table) -> None:
-    """Let PostgreSQL count tables it never has: till then it may take the wrong index. The others look as they plan."""
-    if connection.dialect.name != "postgresql":
-        return
+    """Let the server count tables it never has: till then it may take the wrong index."""
     for table in tables:
         counted = "SELECT reltuples > 0 FROM pg_class WHERE oid = to_regclass(%(name)s)"
         if not connection.exec_driver_sql(counted, {"name": table.name}).scalar():

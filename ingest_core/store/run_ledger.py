@@ -18,7 +18,7 @@ from ingest_core.store.checkpoints import checkpoint_json
 from ingest_core.store.columns import partition_values
 from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
-from ingest_core.store.dialect import analyze_new
+from ingest_core.store.dialect import analyze_new, plans_by_counts
 from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
@@ -159,7 +159,7 @@ class SqlRunLedger:
             return counts
 
         counts = self._fenced(run, work)
-        if batch.batch_no == 1:
+        if batch.batch_no == 1 and plans_by_counts(self._database.dialect_name):
             self._database.transact(lambda connection: analyze_new(connection, ing_item, ing_quarantine))
         return counts
 

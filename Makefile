@@ -9,11 +9,13 @@ UV_READY   := $(VENV)/.uv-$(UV_VERSION)
 INSTALLED  := $(VENV)/.installed
 
 # The fast folders come first, so that a mistake shows early, and those that run processes of their own last. All use
-# every core: each worker has databases, folders and ports of its own.
+# every core: each worker has databases, folders and ports of its own. Those that mostly wait, for servers and for
+# processes, have two workers a core.
 FAST_TESTS := tests/unit tests/property tests/sandbox
 STORE_TESTS := tests/contract
 SLOW_TESTS := tests/acceptance
 EVERY_CORE := --numprocesses auto --dist loadfile
+TWICE      := --numprocesses $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN)))) --dist loadfile
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
@@ -34,8 +36,8 @@ demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 
 test: check ## Check the code, then run every test but the long ones
 	$(BIN)/pytest $(FAST_TESTS) -m "not long" $(EVERY_CORE)
-	$(BIN)/pytest $(STORE_TESTS) -m "not long" $(EVERY_CORE)
-	$(BIN)/pytest $(SLOW_TESTS) -m "not long" $(EVERY_CORE)
+	$(BIN)/pytest $(STORE_TESTS) -m "not long" $(TWICE)
+	$(BIN)/pytest $(SLOW_TESTS) -m "not long" $(TWICE)
 
 test-long: $(INSTALLED) ## Run the tests that take minutes
 	$(BIN)/pytest tests -m long

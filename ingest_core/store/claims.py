@@ -73,7 +73,7 @@ def take_tasks(
         heads = [head for head in heads if head.priority != level]
         for head, ids in _deal(connection, now, equals, most - len(taken), taken, caps):
             taken += ids
-            served.add(head.control_id)
+            served |= {head.control_id} if len(equals) > 1 else set()  # who is alone is in nobody's way
         if least_urgent:
             least_urgent = False  # the rest of a larger claim is the most urgent again
             heads = _heads(connection, now, source, least_urgent=False) if len(taken) < most else []
@@ -131,12 +131,18 @@ def _heads(connection: sa.Connection, now: datetime, source: str | None, *, leas
     control = ing_partition_control
     mine = sa.and_(*(ing_task.c[name] == control.c[name] for name in PARTITION_COLUMNS))
     first = _end(mine, ing_task.c.priority, down=least_urgent).correlate(control).scalar_subquery()
-    query = sa.select(*_named(control), control.c.id, control.c.claimed_at, first.label("priority"))
-    found = connection.execute(_active(query, source))
-    heads = [
-        Head(row.id, _partition(row), row.claimed_at, row.priority) for row in found.all() if row.priority is not None
-    ]
-    return [due for head in heads if (due := _first_due(connection, now, head, down=least_urgent))]
+    due_at = _first(mine, ing_task.c.scheduled_at).correlate(control).scalar_subquery()
+    found = sa.select(
+        *_named(control), control.c.id, control.c.claimed_at, first.label("priority"), due_at.label("due")
+    )
+    heads = []
+    for row in connection.execute(_active(found, source)).all():
+        if row.priority is not None:
+            head: Head | None = Head(row.id, _partition(row), row.claimed_at, row.priority)
+            if head and (least_urgent or row.due > now):
+                head = _first_due(connection, now, head, down=least_urgent)
+            heads += [head] if head else []
+    return heads
 
 
 def _after(connection: sa.Connection, now: datetime, heads: list[Head]) -> list[Head]:
@@ -169,6 +175,13 @@ def _end(mine: sa.ColumnElement[bool], column: sa.Column[Any], *, down: bool) ->
     """The lowest or highest value among queued tasks: one step along the index, where MIN would read them all."""
     queued = ing_task.c.status_code == TaskStatus.QUEUED.value
     return sa.select(column).where(queued, mine).order_by(column.desc() if down else column).limit(1)
+
+
+def _first(mine: sa.ColumnElement[bool], column: sa.Column[Any]) -> sa.Select[Any]:
+    """A column of the task that heads a queue."""
+    queued = ing_task.c.status_code == TaskStatus.QUEUED.value
+    order = (ing_task.c.priority, ing_task.c.scheduled_at, ing_task.c.id)
+    return sa.select(column).where(queued, mine).order_by(*order).limit(1)
 
 
 def _note_turns(connection: sa.Connection, served: set[int], now: datetime) -> None:

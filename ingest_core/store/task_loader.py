@@ -15,11 +15,13 @@ from ingest_core.model.window import Window
 from ingest_core.model.work import ID_FIELD, Lease, Lineage, Partition, Task, namespace_of
 from ingest_core.store.checkpoints import checkpoint_of
 from ingest_core.store.columns import PARTITION_COLUMNS, in_namespace
-from ingest_core.store.live_credentials import with_live_credentials
+from ingest_core.store.live_credentials import LiveCredentials
 from ingest_core.store.tables import ing_cursor, ing_partition_control, ing_plan, ing_plan_slice, ing_task
 
 
-def load_tasks(connection: sa.Connection, ids: Sequence[int], ttl_seconds: int, now: datetime) -> list[Task]:
+def load_tasks(
+    connection: sa.Connection, ids: Sequence[int], ttl_seconds: int, now: datetime, credentials: LiveCredentials
+) -> list[Task]:
     """The tasks in the order given, with today's credentials."""
     table, control = ing_task, ing_partition_control
     query = (
@@ -41,7 +43,7 @@ def load_tasks(connection: sa.Connection, ids: Sequence[int], ttl_seconds: int, 
     for row in connection.execute(query).all():
         if row.plan_id not in specs:
             planned = SpecSnapshot.from_json(row.provenance_config_snapshot)
-            specs[row.plan_id] = with_live_credentials(connection, planned, now)
+            specs[row.plan_id] = credentials.of(connection, planned, now)
         found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds)
     return [found[task_id] for task_id in ids]
 

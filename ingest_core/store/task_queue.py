@@ -12,6 +12,7 @@ from ingest_core.store.columns import in_partition
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
 from ingest_core.store.lease import fenced_update
+from ingest_core.store.live_credentials import LiveCredentials
 from ingest_core.store.settle import close_runs, settle_task
 from ingest_core.store.tables import ing_task
 from ingest_core.store.task_loader import load_tasks
@@ -35,6 +36,7 @@ class SqlTaskQueue:
         self._database = database
         self._turn = turn or ClaimTurn.anywhere()
         self._caps = caps
+        self._credentials = LiveCredentials()
 
     def claim(self, owner: str, ttl_seconds: int, source: str | None = None) -> Task | None:
         """The most urgent task that is due, leased to `owner`; none when there is none."""
@@ -61,7 +63,7 @@ class SqlTaskQueue:
                     updated_at=now,
                 )
             )
-            return load_tasks(connection, ids, ttl_seconds, now)
+            return load_tasks(connection, ids, ttl_seconds, now, self._credentials)
 
         return self._database.transact(work)
 
@@ -70,7 +72,8 @@ class SqlTaskQueue:
 
         def work(connection: sa.Connection) -> Task:
             fenced_update(self._database, connection, lease)
-            return load_tasks(connection, [lease.task_id], lease.ttl_seconds, self._database.now(connection))[0]
+            now = self._database.now(connection)
+            return load_tasks(connection, [lease.task_id], lease.ttl_seconds, now, self._credentials)[0]
 
         return self._database.transact(work)
 

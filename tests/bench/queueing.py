@@ -58,18 +58,18 @@ def _measured(settings: Settings, tasks: int, ledger_rows: int) -> dict[str, lis
             )
             app.planner.plan(request, Trigger(SchedulerCode.CLI, f"bench-{source}"))
         crowd_queue(app.database, tasks)
-        _work_one(app, 0, times)
+        queue = SqlTaskQueue(app.database)
+        _work_one(app, queue, 0, times)
         crowd_ledger(app.database, ledger_rows)
         for taken in times.values():
             taken.clear()
         for turn in range(1, TURNS + 1):
-            _work_one(app, turn, times)
+            _work_one(app, queue, turn, times)
     return times
 
 
-def _work_one(app: App, turn: int, times: dict[str, list[float]]) -> None:
+def _work_one(app: App, queue: SqlTaskQueue, turn: int, times: dict[str, list[float]]) -> None:
     """Give back and claim as an executor does, commit a page of the task, and end it."""
-    queue = SqlTaskQueue(app.database)
     _timed(times["give back"], queue.give_back_expired)
     task = _timed(times["claim"], lambda: queue.claim("bench", app.settings.lease_ttl_seconds))
     assert task is not None

@@ -13,7 +13,8 @@ INSTALLED  := $(VENV)/.installed
 # processes, have two workers a core.
 FAST_TESTS := tests/unit tests/property tests/sandbox
 STORE_TESTS := tests/contract
-SLOW_TESTS := tests/acceptance
+# The longest files come first: a worker keeps a file to itself, and the others should not wait for it at the end.
+SLOW_TESTS := tests/acceptance/test_flows.py tests/acceptance/test_every_step.py tests/acceptance
 EVERY_CORE := --numprocesses auto --dist loadfile
 TWICE      := --numprocesses $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN)))) --dist loadfile
 

@@ -4,13 +4,14 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.work import Partition
-from ingest_core.store.columns import PARTITION_COLUMNS, in_partition
+from ingest_core.store.columns import PARTITION_COLUMNS, in_partition, partition_values
 from ingest_core.store.dialect import locked
 from ingest_core.store.tables import ing_partition_control, ing_task
 
@@ -92,13 +93,9 @@ def _deal(
             return
         head = heads[len(heads) - waiting]
         share = _within_cap(connection, head, caps(head.partition), -(-most // waiting), taken)
-        query = (
-            sa.select(ing_task.c.id)
-            .where(*_due(head.partition, now), ing_task.c.priority == head.priority, ing_task.c.id.not_in(taken))
-            .order_by(ing_task.c.priority, ing_task.c.scheduled_at, ing_task.c.id)
-            .limit(share)
-        )
-        ids = list(connection.execute(locked(query, skip_locked=True)).scalars()) if share > 0 else []
+        asked = {"priority": head.priority, "now": now, "share": share, **partition_values(head.partition)}
+        asked |= {"taken": taken} if taken else {}
+        ids = list(connection.execute(_due_query(besides=bool(taken)), asked).scalars()) if share > 0 else []
         if ids:
             most -= len(ids)
             yield head, ids
@@ -118,31 +115,46 @@ def _within_cap(connection: sa.Connection, head: Head, cap: int | None, wanted: 
     return min(wanted, cap - live)
 
 
-def _due(partition: Partition, now: datetime) -> list[sa.ColumnElement[bool]]:
-    return [
-        ing_task.c.status_code == TaskStatus.QUEUED.value,
-        in_partition(ing_task, partition),
-        ing_task.c.scheduled_at <= now,
-    ]
+@cache
+def _due_query(*, besides: bool) -> sa.Select[Any]:
+    """Due tasks of a partition and a priority, locked; built once."""
+    table = ing_task
+    query = sa.select(table.c.id).where(
+        table.c.status_code == TaskStatus.QUEUED.value,
+        *(table.c[name] == sa.bindparam(name) for name in PARTITION_COLUMNS),
+        table.c.scheduled_at <= sa.bindparam("now"),
+        table.c.priority == sa.bindparam("priority"),
+    )
+    if besides:
+        query = query.where(table.c.id.not_in(sa.bindparam("taken", expanding=True)))
+    ordered = query.order_by(table.c.priority, table.c.scheduled_at, table.c.id)
+    return locked(ordered.limit(sa.bindparam("share", type_=sa.Integer)), skip_locked=True)
 
 
 def _heads(connection: sa.Connection, now: datetime, source: str | None, *, least_urgent: bool) -> list[Head]:
     """Every active partition's first due priority, by one probe of the index each."""
-    control = ing_partition_control
-    mine = sa.and_(*(ing_task.c[name] == control.c[name] for name in PARTITION_COLUMNS))
-    first = _end(mine, ing_task.c.priority, down=least_urgent).correlate(control).scalar_subquery()
-    due_at = _first(mine, ing_task.c.scheduled_at).correlate(control).scalar_subquery()
-    found = sa.select(
-        *_named(control), control.c.id, control.c.claimed_at, first.label("priority"), due_at.label("due")
-    )
     heads = []
-    for row in connection.execute(_active(found, source)).all():
+    query = _heads_query(sourced=source is not None, least_urgent=least_urgent)
+    for row in connection.execute(query, {"source": source} if source else {}).all():
         if row.priority is not None:
             head: Head | None = Head(row.id, _partition(row), row.claimed_at, row.priority)
             if head and (least_urgent or row.due > now):
                 head = _first_due(connection, now, head, down=least_urgent)
             heads += [head] if head else []
     return heads
+
+
+@cache
+def _heads_query(*, sourced: bool, least_urgent: bool) -> sa.Select[Any]:
+    """Built once: building it takes as long as running it."""
+    control = ing_partition_control
+    mine = sa.and_(*(ing_task.c[name] == control.c[name] for name in PARTITION_COLUMNS))
+    first = _end(mine, ing_task.c.priority, down=least_urgent).correlate(control).scalar_subquery()
+    due_at = _first(mine, ing_task.c.scheduled_at).correlate(control).scalar_subquery()
+    known = (*_named(control), control.c.id, control.c.claimed_at)
+    query = sa.select(*known, first.label("priority"), due_at.label("due"))
+    query = query.where(control.c.control_code == ControlState.ACTIVE.value)
+    return query.where(control.c.provenance_code == sa.bindparam("source")) if sourced else query
 
 
 def _after(connection: sa.Connection, now: datetime, heads: list[Head]) -> list[Head]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,8 +24,21 @@ def load_tasks(
     connection: sa.Connection, ids: Sequence[int], ttl_seconds: int, now: datetime, credentials: LiveCredentials
 ) -> list[Task]:
     """The tasks in the order given, with today's credentials."""
+    specs: dict[int, SpecSnapshot] = {}
+    found = {}
+    for row in connection.execute(_query(), {"ids": ids}).all():
+        if row.plan_id not in specs:
+            planned = SpecSnapshot.from_json(row.provenance_config_snapshot)
+            specs[row.plan_id] = credentials.of(connection, planned, now)
+        found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds)
+    return [found[task_id] for task_id in ids]
+
+
+@cache
+def _query() -> sa.Select[Any]:
+    """Built once: building it takes as long as running it."""
     table, control = ing_task, ing_partition_control
-    query = (
+    return (
         sa.select(
             table,
             ing_plan_slice.c.slice_no,
@@ -36,16 +50,8 @@ def load_tasks(
         .join(ing_plan, ing_plan.c.id == table.c.plan_id)
         .join(ing_plan_slice, ing_plan_slice.c.id == table.c.slice_id)
         .join(control, sa.and_(*(control.c[name] == table.c[name] for name in PARTITION_COLUMNS)))
-        .where(table.c.id.in_(ids))
+        .where(table.c.id.in_(sa.bindparam("ids", expanding=True)))
     )
-    specs: dict[int, SpecSnapshot] = {}
-    found = {}
-    for row in connection.execute(query).all():
-        if row.plan_id not in specs:
-            planned = SpecSnapshot.from_json(row.provenance_config_snapshot)
-            specs[row.plan_id] = credentials.of(connection, planned, now)
-        found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds)
-    return [found[task_id] for task_id in ids]
 
 
 def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_seconds: int) -> Task:

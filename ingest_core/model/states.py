@@ -97,16 +97,6 @@ def before(after: StrEnum) -> tuple[str, ...]:
     return tuple(step.before.value for step in MACHINES[type(after)] if step.after == after and step.before)
 
 
-def may_follow(first: StrEnum, after: StrEnum) -> bool:
-    """Whether the one state may follow the other."""
-    return first.value in before(after)
-
-
-def born(machine: type[StrEnum]) -> frozenset[StrEnum]:
-    """The states a new row may have."""
-    return frozenset(step.after for step in MACHINES[machine] if step.before is None)
-
-
 def final(machine: type[StrEnum]) -> frozenset[StrEnum]:
     """The states that nothing follows."""
     steps = MACHINES[machine]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ingest_core.model.codes import LIVE_TASKS, PlanStatus, TaskStatus
-from ingest_core.model.states import MACHINES, before, born, diagram, final, may_follow
+from ingest_core.model.states import MACHINES, before, diagram, final
 from ingest_core.store.settle import plan_status
 
 PAGE = Path(__file__).parents[2] / "docs" / "life-cycle.md"
@@ -22,7 +22,7 @@ def test_the_page_has_the_diagram_of_this_machine(machine: type[StrEnum]) -> Non
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_state_is_reached_and_leads_to_an_end(machine: type[StrEnum]) -> None:
     steps = MACHINES[machine]
-    reached = set(born(machine))
+    reached = {step.after for step in steps if step.before is None}
     for _ in machine:
         reached |= {step.after for step in steps if step.before in reached}
     ending = set(final(machine))
@@ -46,7 +46,7 @@ def test_what_ended_well_is_never_left() -> None:
 
 def test_only_a_worker_ends_a_task_well() -> None:
     assert before(TaskStatus.SUCCEEDED) == ("EXECUTING",)
-    assert not may_follow(TaskStatus.CANCELLED, TaskStatus.QUEUED)
+    assert "CANCELLED" not in before(TaskStatus.QUEUED)
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_a_plan_ends_as_its_tasks_did(ended: str, status: str) -> None:
 
 
 def test_a_plan_can_end_from_where_it_is_while_tasks_live() -> None:
-    assert all(may_follow(PlanStatus.READY, PlanStatus(one)) for one in ("SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"))
+    assert all("READY" in before(PlanStatus(one)) for one in ("SUCCEEDED", "PARTIAL", "FAILED", "CANCELLED"))
     assert all(any(step.before == live for step in MACHINES[TaskStatus]) for live in LIVE_TASKS)

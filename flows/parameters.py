@@ -65,8 +65,23 @@ class ExecuteParameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    source: str | None = Field(default=None, title="Source", description="Only this source's tasks.")
-    max_tasks: int | None = Field(default=None, ge=1, title="At most", description="Stop after so many tasks.")
+    source: str | None = Field(default=None, title="Source", description="Only this source's tasks; all, if left out.")
+    minutes: float = Field(
+        default=5,
+        gt=0,
+        le=1440,
+        title="Minutes",
+        description="No task is begun after so many minutes; those that were begun are finished.",
+    )
+    max_tasks: int = Field(default=500, ge=1, le=1500, title="Tasks", description="Stop after so many tasks.")
+    at_once: int = Field(default=4, ge=1, le=32, title="At once", description="So many tasks are worked side by side.")
     until_idle: bool = Field(
-        default=False, title="Until idle", description="Also wait for leases and scheduled tasks that come free soon."
+        default=False,
+        title="Until idle",
+        description="Also wait for leases and scheduled tasks that come free soon; end when none will.",
+    )
+    wait_for_work: bool = Field(
+        default=False,
+        title="Wait for work",
+        description="Stay for all of these minutes, and take up work as it appears. Meant for schedules.",
     )

@@ -13,8 +13,9 @@ from flows.cli.source import read_assignments
 from flows.wiring import open_app
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput
-from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.model.instant import format_instant, parse_instant, within_reach
 from ingest_core.planning.arithmetic import formula
+from ingest_core.planning.relative_window import asked_bounds
 from ingest_core.planning.request import PlanRequest, Trigger
 
 explain_app = typer.Typer(help="Say why.", no_args_is_help=True)
@@ -24,6 +25,12 @@ Endpoint = Annotated[str | None, typer.Option(help="Needed where a source has se
 AnyOperation = Annotated[Operation, typer.Option(case_sensitive=False)]
 From = Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")]
 To = Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")]
+InWords = Annotated[
+    str | None,
+    typer.Option(
+        "--window", help='Instead of --from and --to: "last 7 days", "last 6 hours", yesterday, "last month".'
+    ),
+]
 Query = Annotated[
     str | None, typer.Option(help='Only records that match, such as title:"heart failure" AND NOT type:review.')
 ]
@@ -37,7 +44,6 @@ NewestFirst = Annotated[bool, typer.Option("--newest-first", help="A BACKFILL fr
 Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")]
 
 BARS = " ▁▂▃▄▅▆▇█"
-EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 
 
 def register(app: typer.Typer) -> None:
@@ -54,9 +60,14 @@ def plan(
     operation: AnyOperation = Operation.HARVEST,
     window_from: From = None,
     window_to: To = None,
+    window: InWords = None,
     query: Query = None,
     overrides: Overrides = None,
     campaign: Campaign = None,
+    priority: Annotated[
+        int | None,
+        typer.Option(help="How urgent its tasks are, 1 to 9: 1 comes first. Else the operation's: 3, 5 or 7."),
+    ] = None,
     ids: Annotated[
         Path | None, typer.Option(help="The ids an UPDATE refreshes, one per line; - reads them from stdin.")
     ] = None,
@@ -73,13 +84,16 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Turn a request into a plan with slices and tasks."""
-    bounds = (_instant(window_from, "--from"), _instant(window_to, "--to"))
+    asked = (_instant(window_from, "--from"), _instant(window_to, "--to"), window)
     settings = read_assignments(overrides)
     named = _read_ids(ids) if ids else ()
-    request = PlanRequest(source, operation, endpoint, *bounds, query, settings, campaign, newest_first, named)
     moment = _instant(now, "--now")
     trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")
     with open_app() as app:
+        bounds = asked_bounds(*asked, moment or app.database.now())
+        request = PlanRequest(
+            source, operation, endpoint, *bounds, query, settings, campaign, newest_first, named, priority, window
+        )
         if dry_run:
             shown = app.planner.dry_run(request, moment, probe=probe).json()
         else:
@@ -92,11 +106,7 @@ def plan(
 
 
 def _instant(text: str | None, option: str) -> datetime | None:
-    moment = parse_instant(text, option) if text else None
-    if moment and not EARLIEST_YEAR <= moment.year < LATEST_YEAR:
-        remedy = f"give a year from {EARLIEST_YEAR} to {LATEST_YEAR - 1}"
-        raise BadInput("TIME_INVALID", f"{text!r} is out of reach", where=option, remedy=remedy)
-    return moment
+    return within_reach(parse_instant(text, option), option) if text else None
 
 
 def _read_ids(file: Path) -> tuple[str, ...]:
@@ -174,6 +184,7 @@ def explain_window(
     operation: AnyOperation = Operation.HARVEST,
     window_from: From = None,
     window_to: To = None,
+    window: InWords = None,
     query: Query = None,
     overrides: Overrides = None,
     campaign: Campaign = None,
@@ -183,11 +194,14 @@ def explain_window(
     as_json: AsJson = False,
 ) -> None:
     """Show how the window of a plan comes about, line by line."""
-    bounds = (_instant(window_from, "--from"), _instant(window_to, "--to"))
+    asked = (_instant(window_from, "--from"), _instant(window_to, "--to"), window)
     settings = read_assignments(overrides)
-    request = PlanRequest(source, operation, endpoint, *bounds, query, settings, campaign, newest_first)
     moment = _instant(now, "--now")
     with open_app() as app:
+        bounds = asked_bounds(*asked, moment or app.database.now())
+        request = PlanRequest(
+            source, operation, endpoint, *bounds, query, settings, campaign, newest_first, window_words=window
+        )
         proposal = app.planner.resolve(request, app.planner.compile(request, now=moment), moment)
     decision = proposal.decision
     report = {

@@ -106,6 +106,11 @@ class Fetcher:
         """Whose rate it is: the source's, with the credential it is asked by."""
         return f"{self.spec.provenance_code}:{self.spec.auth.credential_ref or '-'}"
 
+    @property
+    def own_rate_key(self) -> str:
+        """Whose slower rate it is: that of all plans which were asked for alike."""
+        return f"{self.spec.provenance_code}:asked:{self.spec.fingerprint}"
+
     def fetch(self, request: Request, *, repeatable: bool, offset: int | None = None) -> FetchedPage:
         """The page; an answer that may have been given is asked for again only if that loses nothing."""
 
@@ -213,17 +218,24 @@ class Fetcher:
 
     def _wait_for_turn(self, rate: RateSpec) -> Permit:
         """Wait for a turn; one that was waited for long is worth nothing if the provider has closed meanwhile."""
+        if self.spec.rate.asked_for:  # in a queue of its own, so that it slows nobody else down
+            slower = RateSpec(requests_per_second=self.spec.rate.requests_per_second, burst=1)
+            self._take_turn(self.own_rate_key, slower)
         while True:
-            permit = self.gate.acquire(self.rate_key, rate, MAX_GATE_WAIT)
-            self.turn_taken.set()
-            if permit.decision == GateDecision.REJECT:
-                message = f"the next turn comes in {permit.wait}"
-                raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
-            self.tally.waited += permit.wait
-            if permit.wait:
-                self.sleep(permit.wait.total_seconds())
+            permit = self._take_turn(self.rate_key, rate)
             if permit.wait <= PERMIT_LIFE or not self.gate.closed(self.rate_key):
                 return permit
+
+    def _take_turn(self, key: str, rate: RateSpec) -> Permit:
+        permit = self.gate.acquire(key, rate, MAX_GATE_WAIT)
+        self.turn_taken.set()
+        if permit.decision == GateDecision.REJECT:
+            message = f"the next turn comes in {permit.wait}"
+            raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
+        self.tally.waited += permit.wait
+        if permit.wait:
+            self.sleep(permit.wait.total_seconds())
+        return permit
 
     def _raise_for(self, response: Response, answers: ResponseSpec) -> None:
         now = datetime.now(UTC)

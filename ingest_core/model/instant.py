@@ -10,6 +10,7 @@ from ingest_core.model.slice_codes import CalendarUnit
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCK_EPOCH = EPOCH.replace(tzinfo=None)
+EARLIEST_YEAR, LATEST_YEAR = 1000, 9000
 MICROSECOND = timedelta(microseconds=1)
 MILLISECOND = timedelta(milliseconds=1)
 
@@ -46,6 +47,14 @@ def parse_instant(text: str, where: str = "time") -> datetime:
             where=where,
             remedy="write it as 2026-01-01 or 2026-01-01T06:00:00Z",
         ) from error
+
+
+def within_reach(moment: datetime, where: str = "time") -> datetime:
+    """The moment, if sums with it stay within the calendar."""
+    if EARLIEST_YEAR <= moment.year < LATEST_YEAR:
+        return moment
+    remedy = f"give a year from {EARLIEST_YEAR} to {LATEST_YEAR - 1}"
+    raise BadInput("TIME_INVALID", f"{moment:%Y-%m-%d} is out of reach", where=where, remedy=remedy)
 
 
 def as_utc(moment: datetime) -> datetime:

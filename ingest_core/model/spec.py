@@ -192,6 +192,8 @@ class RateSpec(Frozen):
     remaining_header: str | None = None
     reset_header: str | None = None
     reset_kind: ResetKind | None = None
+    asked_for: bool = False
+    """Whether the trigger asked for this rate: its tasks are never faster, however fast today's rate is."""
 
     def for_caller(self, *, known: bool) -> "RateSpec":
         """The rate of a caller the provider knows by a credential, or does not."""

@@ -139,7 +139,7 @@ class Planner:
         if probe and self._probe and proposal.needs:
             prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
             context = replace(context, estimator=prober)
-        drafts = self._drafts(context, proposal, "dry run")
+        drafts = self._drafts(context, proposal, "dry run", request.urgency)
         tally = Tally(spec, proposal.timeline)
         for _ in tally.watch(islice(drafts, room)):
             pass
@@ -187,7 +187,8 @@ class Planner:
             campaign = request.campaign or trigger.identity
             transaction.add_signals(namespace.partition, campaign, _wanted(request, spec))
             ids = transaction.open_signals(namespace.partition)
-        drafts = self._drafts(self._context(transaction, spec, proposal, ids), proposal, trigger.identity)
+        context = self._context(transaction, spec, proposal, ids)
+        drafts = self._drafts(context, proposal, trigger.identity, request.urgency)
         tally, room = Tally(spec, proposal.timeline), self._room(transaction, spec)
         first = next(drafts, None)
         drafts = chain([first], drafts) if first else drafts
@@ -220,12 +221,12 @@ class Planner:
         stored = StoredEstimates(constant_estimate(spec), known, history)
         return SliceContext(spec, proposal.config, reach, proposal.needs, stored, proposal.newest_first, iter(ids))
 
-    def _drafts(self, context: SliceContext, proposal: Proposal, trigger: str) -> Iterator[SliceDraft]:
+    def _drafts(self, context: SliceContext, proposal: Proposal, trigger: str, priority: int) -> Iterator[SliceDraft]:
         if proposal.decision.window is None:
             return iter(())
         spec, strategy = context.spec, self._strategy(context.spec)
         lag = proposal.lag.seconds if proposal.lag else proposal.config.lag_seconds
-        drafter = Drafter(spec, proposal.namespace, trigger, strategy.code, lag)
+        drafter = Drafter(spec, proposal.namespace, trigger, strategy.code, lag, priority)
         return spread(map(drafter.draft, strategy.pieces(context)), spec.rate.daily_quota)
 
     def _room(self, transaction: PlanTransaction, spec: SpecSnapshot) -> int | None:

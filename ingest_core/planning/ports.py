@@ -84,6 +84,7 @@ class Reslice:
     window: Window
     range: IdRange | None
     lag_seconds: int
+    priority: int
 
 
 class PlanTransaction(Protocol):

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import Operation, SchedulerCode, TriggerType
+from ingest_core.model.codes import PRIORITY, Operation, SchedulerCode, TriggerType
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 
 MAX_TRIGGER_KEY_CHARS = 200
 MAX_CAMPAIGN_CHARS = 128
 MAX_ID_CHARS = 512
+MOST_URGENT, LEAST_URGENT = 1, 9
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,14 @@ class PlanRequest:
     campaign: str | None = None
     newest_first: bool = False
     ids: tuple[str, ...] = ()
+    priority: int | None = None
+    window_words: str | None = None
+    """How the bounds were asked for, where that was in words."""
+
+    @property
+    def urgency(self) -> int:
+        """The priority of its tasks: what was asked for, else the operation's."""
+        return PRIORITY[self.operation] if self.priority is None else self.priority
 
     def __post_init__(self) -> None:
         if self.user_from and self.user_to and self.user_from >= self.user_to:
@@ -82,6 +91,10 @@ class PlanRequest:
         self._refuse_unless(
             unusable is None, "ids", unusable, f"an id has 1 to {MAX_ID_CHARS} characters", "correct the list"
         )
+        self._refuse_unless(
+            MOST_URGENT <= self.urgency <= LEAST_URGENT,
+            "priority", self.priority, "1 is the most urgent, 9 the least", "give one of these",
+        )  # fmt: skip
 
     def _refuse_unless(self, holds: bool, name: str, value: Any, why: str, remedy: str) -> None:  # noqa: FBT001 - reads so
         if not holds:
@@ -89,19 +102,23 @@ class PlanRequest:
             raise BadInput("REQUEST_INVALID", f"{name} {value!r}: {why}", where=where, remedy=remedy)
 
     def json(self) -> dict[str, Any]:
-        """The request as the trigger's record keeps it; of ids their number and hash."""
+        """The request as the trigger's record keeps it; of ids their number and hash, of words not what they mean."""
+        bounds = (None, None) if self.window_words else (self.user_from, self.user_to)
+        start, end = (format_instant(bound) if bound else None for bound in bounds)
         said = {
             "query": self.query,
             "overrides": dict(self.overrides),
             "campaign": self.campaign,
             "newest_first": self.newest_first,
+            "priority": self.priority,
+            "window": self.window_words,
             "ids": {"count": len(self.ids), "hash": hash_of(self.ids)} if self.ids else None,
         }
         return {
             "source": self.source,
             "operation": self.operation.value,
             "endpoint": self.endpoint,
-            "from": format_instant(self.user_from) if self.user_from else None,
-            "to": format_instant(self.user_to) if self.user_to else None,
+            "from": start,
+            "to": end,
             **{name: value for name, value in said.items() if value},
         }

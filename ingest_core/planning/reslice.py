@@ -66,9 +66,13 @@ class Reslicer:
             if not pieces:
                 transaction.refuse_reslice(reslice, _refusal(reslice))
                 return 0
-            strategy = reslice.strategy
             drafter = Drafter(
-                reslice.spec, reslice.namespace, f"{TRIGGER}:{reslice.key}", strategy, reslice.lag_seconds
+                reslice.spec,
+                reslice.namespace,
+                f"{TRIGGER}:{reslice.key}",
+                reslice.strategy,
+                reslice.lag_seconds,
+                reslice.priority,
             )
             return transaction.insert_children(reslice, map(drafter.draft, pieces))
 

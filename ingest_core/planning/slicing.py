@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import PRIORITY
 from ingest_core.model.expression import In, Node, both, from_json, part_range, window_range
 from ingest_core.model.slice_codes import PRECISION
 from ingest_core.model.slice_spec import HintsPayload, SliceSpec, check_slice
@@ -48,6 +47,7 @@ class Drafter:
     trigger: str
     strategy: str
     lag_seconds: int
+    priority: int
 
     def draft(self, piece: Piece) -> SliceDraft:
         """The slice and task of a piece; the keys cover what it means, not hints or budgets."""
@@ -69,7 +69,7 @@ class Drafter:
             expr_hash=expr_hash,
             params=params,
             idempotent_key=task_key,
-            priority=PRIORITY[self.spec.operation_code],
+            priority=self.priority,
             records=piece.estimate.records,
             method=piece.estimate.method.value,
             requests=expected_requests(self.spec, piece.estimate.records),

@@ -148,8 +148,9 @@ def _begin(request: PlanRequest, config: WindowSpec, now: datetime, lag_why: str
     sums.given("now", now, "the moment of planning")
     sums.given("lag", config.lag, lag_why)
     sums.given("window_size", timedelta(seconds=config.window_size_seconds), "how far back a first plan reads")
-    sums.given("user.from", request.user_from, "the lower bound that was asked for")
-    sums.given("user.to", request.user_to, "the upper bound that was asked for")
+    words = f", as {request.window_words!r}" if request.window_words else ""
+    sums.given("user.from", request.user_from, f"the lower bound that was asked for{words}")
+    sums.given("user.to", request.user_to, f"the upper bound that was asked for{words}")
     sums.set("now_safe", "MINUS", "now", "lag", why="a record may need so long to become visible")
     sums.set("now_safe", "FLOOR_UNIT", "now_safe", config.unit, config.time_zone, why="the provider filters by it")
     return sums

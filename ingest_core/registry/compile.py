@@ -23,7 +23,7 @@ from ingest_core.registry.checks import (
 )
 from ingest_core.registry.columns import LISTS, SETTINGS, iso_span
 from ingest_core.registry.connection import auth_part, http_part
-from ingest_core.registry.limits import batch_size, rate_part, retry_part
+from ingest_core.registry.limits import asked_rate, batch_size, rate_part, retry_part
 from ingest_core.registry.merge import Merged, Overrides, Setting, list_identity, merge_block
 from ingest_core.registry.params import body_names, check_params, param_specs
 from ingest_core.registry.problems import Findings
@@ -142,7 +142,7 @@ class _Compiler:
         check_response(
             definition, mapping, blocks["pagination"], self._request.operation, found, two_phase=bool(detail)
         )
-        retry, rate = retry_part(blocks["retry"], found), rate_part(blocks["rate_limit"], found)
+        retry, rate = retry_part(blocks["retry"], found), self._rate()
         expression = self._expression()
         if window and http and not found.problems and self._query_error is None:
             self._check_rendering(rules, params, window, expression, slicing.split_field)
@@ -255,10 +255,20 @@ class _Compiler:
             rate=self._own_rate(name),
         )
 
+    def _rate(self) -> RateSpec:
+        """The Registry's rate, or the slower one that was asked for."""
+        asked = self._request.overrides.get("rate_limit", {}).get("refill_rate_per_sec")
+        return asked_rate(self._registered_rate(self._request.endpoint, self._found), asked, self._found)
+
+    def _registered_rate(self, endpoint: str, found: Findings | None = None) -> RateSpec:
+        """Whatever the trigger says."""
+        merged = merge_block(self._rows, "rate_limit", endpoint, self._request.operation.value, self._now)
+        return rate_part(merged, found)
+
     def _own_rate(self, detail: str) -> RateSpec | None:
         """The rate of a detail endpoint, where it is another than its search's."""
-        rate = rate_part(self._merged("rate_limit", detail), self._found)
-        return None if rate == rate_part(self._merged("rate_limit", self._request.endpoint)) else rate
+        rate = self._registered_rate(detail, self._found)
+        return None if rate == self._registered_rate(self._request.endpoint) else rate
 
     def _owner(self) -> str | None:
         """The search whose records a detail endpoint gives, if it is one's alone."""

@@ -61,6 +61,18 @@ def rate_part(block: Merged, found: Findings | None = None) -> RateSpec:
     )
 
 
+def asked_rate(allowed: RateSpec, asked: float | None, found: Findings) -> RateSpec:
+    """The rate of a plan that wants to be slower than the Registry allows; faster it cannot be."""
+    if asked is None:
+        return allowed
+    most = max(allowed.requests_per_second, allowed.with_credential_per_second or 0)
+    BlockRules("rate_limit", "reg_prov_rate_limit_cfg", found).need(
+        asked <= most, "RATE_ABOVE_REGISTRY", "requests_per_second", asked,
+        f"{asked:g} requests a second are more than the Registry's {most:g}", f"ask for at most {most:g}",
+    )  # fmt: skip
+    return allowed.model_copy(update={"requests_per_second": asked, "asked_for": True})
+
+
 def batch_size(block: Merged, found: Findings) -> int:
     """How many ids go into one request."""
     size, cap = block["id_batch_size"], block["max_ids"]

@@ -73,8 +73,9 @@ OVERRIDABLE = {
     "batching.id_batch_size",
     "retry.max_attempts",
     "http.read_timeout",
+    "rate_limit.requests_per_second",
 }
-"""What a trigger may say for its own plan; rates and credentials are always today's."""
+"""What a trigger may say for its own plan; credentials are always today's, and so are rates but for a slower one."""
 
 
 @dataclass(frozen=True)

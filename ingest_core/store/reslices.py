@@ -58,6 +58,7 @@ def read_open(connection: sa.Connection, request_id: int, *, lock: bool) -> Resl
             task.c.window_to,
             task.c.params,
             task.c.namespace_key,
+            task.c.priority,
             plan.c.plan_key,
             plan.c.schedule_instance_id,
             plan.c.provenance_config_snapshot,
@@ -81,6 +82,7 @@ def read_open(connection: sa.Connection, request_id: int, *, lock: bool) -> Resl
         parent_range=range_of(above.params.get("range")),
         window=Window(row.remaining_from, row.remaining_to),
         range=range_of(row.range),
+        priority=above.priority,
         lag_seconds=above.slice_params.get("safetyLagSec", spec.time.lag_seconds),
     )
 

@@ -396,3 +396,54 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_written(
     assert error["remedy"]
     assert contents(patra, *noted) == before
     assert quiet_sandbox.requests() == []
+
+
+def test_a_window_may_be_said_in_words(patra: Patra) -> None:
+    words = ("--window", "last 2 days", *CLOCK)
+    explained = patra("explain", "window", "crossref", *words)
+    assert explained["window"] == {"from": "2026-01-05T06:34:56.000000Z", "to": "2026-01-07T06:00:00.000000Z"}
+    assert "as 'last 2 days'" in next(step["why"] for step in explained["steps"] if step["step"] == "user.from")
+    key = ("--trigger-key", "daily")
+    planned = patra("plan", "crossref", *words, *key)
+    assert planned["window"] == explained["window"]
+    (trigger,) = patra.rows("ing_schedule_instance")
+    assert (trigger["trigger_params"]["window"], trigger["trigger_params"]["from"]) == ("last 2 days", None)
+    again = patra("plan", "crossref", "--window", "last 2 days", "--now", "2026-01-08", *key)
+    assert (again["plan_id"], again["tasks_created"]) == (planned["plan_id"], 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--window", "last days"), "WINDOW_UNREADABLE"),
+        (("--window", "yesterday", "--from", "2026-01-01"), "WINDOW_TWICE"),
+        (("--priority", "10"), "REQUEST_INVALID"),
+        (("--set", "rate_limit.requests_per_second=2001"), "SPEC_INVALID"),
+        (("--set", "rate_limit.requests_per_second=0"), "OVERRIDE_INVALID"),
+    ],
+    ids=str,
+)
+def test_a_request_that_cannot_be_is_refused(patra: Patra, options: tuple[str, ...], code: str) -> None:
+    assert patra("plan", "crossref", *options, exit_code=2)["error"]["code"] == code
+    assert patra.rows("ing_plan") == []
+
+
+def test_a_plan_is_as_urgent_as_was_asked_for(patra: Patra) -> None:
+    patra("plan", "crossref", *HARVESTED)
+    patra(*BACKFILL, "--priority", "2")
+    urgencies = {(task["operation_code"], task["priority"]) for task in patra.rows("ing_task")}
+    assert urgencies == {("HARVEST", 3), ("BACKFILL", 2)}
+
+
+def test_a_slower_plan_is_slow_on_all_workers_together(patra: Patra, quiet_sandbox: Sandbox) -> None:
+    sizes = ("--set", "pagination.page_size=150", "--set", "slicing.target_records=600")
+    patra(*BACKFILL, *sizes, "--set", "rate_limit.requests_per_second=2")
+    quiet_sandbox.clear_requests()
+    workers = [patra.start("execute", "--until-idle") for _ in range(2)]
+    for worker in workers:
+        worker.communicate(timeout=120)
+    assert [worker.returncode for worker in workers] == [0, 0]
+    moments = [request["monotonic_seconds"] for request in quiet_sandbox.requests()]
+    assert len(moments) >= 8
+    seconds = moments[-1] - moments[0]
+    assert len(moments) - 1 <= 2 * (seconds + 0.5), f"{len(moments)} requests in {seconds:.2f} s"

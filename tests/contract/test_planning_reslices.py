@@ -106,6 +106,12 @@ def test_a_request_commits_with_the_end_of_its_task(desk: Desk) -> None:
     assert (requests(desk), column(desk.database, ing_task, "status_code")) == (["OPEN"], ["PARTIAL"])
 
 
+def test_children_are_as_urgent_as_their_parent(desk: Desk) -> None:
+    too_big(desk, priority=2)
+    desk.reslicer.serve()
+    assert column(desk.database, ing_task, "priority") == [2, 2, 2]
+
+
 def test_a_task_that_ends_partial_for_other_reasons_asks_for_nothing(desk: Desk) -> None:
     desk.plan(0, 1)
     desk.end(desk.begin(), TaskStatus.PARTIAL)

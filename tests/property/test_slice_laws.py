@@ -119,7 +119,7 @@ class TestSlicesTile:
     def test_planning_twice_gives_the_same_keys(self, cut: Cut) -> None:
         cutter, needs = cut
         spec = crossref_spec()
-        drafters = [Drafter(spec, harvest_namespace(spec), "t", "TIME", 600) for _ in range(2)]
+        drafters = [Drafter(spec, harvest_namespace(spec), "t", "TIME", 600, 3) for _ in range(2)]
         one, other = ([drafter.draft(piece) for piece in cutter.pieces(needs)] for drafter in drafters)
 
         assert [draft.signature_hash for draft in one] == [draft.signature_hash for draft in other]

@@ -104,7 +104,7 @@ def drafted(
 ) -> SliceDraft:
     """The slice of a window of a harvest, of the shipped Crossref if no other is given."""
     of = spec or crossref_spec()
-    drafter = Drafter(of, harvest_namespace(of), trigger, of.slicing.strategy, of.time.lag_seconds)
+    drafter = Drafter(of, harvest_namespace(of), trigger, of.slicing.strategy, of.time.lag_seconds, 3)
     return drafter.draft(Piece(window, Estimate(records, EstimateMethod.CONSTANT), **more))
 
 

@@ -60,6 +60,28 @@ def test_the_rate_belongs_to_the_source_with_its_credential() -> None:
     assert Fetcher(spec, spec.rate, ScriptedGate(), ScriptedUpstream()).rate_key == "crossref:env:KEY"
 
 
+def test_a_slower_rate_that_was_asked_for_has_a_queue_of_its_own_before_the_common_one() -> None:
+    """Its turns would slow everybody down in the common queue, where one of them lasts so long."""
+    slow = SPEC.model_copy(update={"rate": RateSpec(requests_per_second=0.5, burst=4, asked_for=True)})
+    today, gate, slept = RateSpec(requests_per_second=3, burst=2), ScriptedGate(timedelta(seconds=2)), list[float]()
+    fetcher = Fetcher(slow, today, gate, ScriptedUpstream(), sleep=slept.append)
+    fetcher.fetch(REQUEST, repeatable=True)
+
+    own = (f"crossref:asked:{slow.fingerprint}", RateSpec(requests_per_second=0.5, burst=1))
+    assert gate.turns == [own, ("crossref:-", today)]
+    assert (slept, fetcher.tally.waited) == ([2.0], timedelta(seconds=2))
+
+
+def test_a_turn_of_a_slower_rate_that_is_far_off_is_the_queues_to_wait_for() -> None:
+    slow = SPEC.model_copy(update={"rate": RateSpec(requests_per_second=0.001, burst=1, asked_for=True)})
+    gate, upstream = ScriptedGate(timedelta(seconds=1000)), ScriptedUpstream()
+
+    with pytest.raises(UpstreamError) as refused:
+        Fetcher(slow, SPEC.rate, gate, upstream).fetch(REQUEST, repeatable=True)
+
+    assert (refused.value.code, upstream.requests) == ("RATE_WAIT", [])
+
+
 @pytest.mark.parametrize(("reference", "rate"), [("env:KNOWN", 10.0), ("env:NOT_SET", 3.0)])
 def test_a_caller_the_provider_knows_may_ask_faster(reference: str, rate: float) -> None:
     spec = crossref_spec(auth={"type": "API_KEY", "credential_ref": reference, "name": "key", "optional": True})

@@ -324,6 +324,7 @@ OVERRIDES = {
     "batching.id_batch_size": ("50", 50),
     "retry.max_attempts": ("2", 2),
     "http.read_timeout": ("PT0.25S", 250),
+    "rate_limit.requests_per_second": ("0.5", 0.5),
 }
 
 FIXED = sorted({f"{block}.{key}" for block, kind in SETTINGS.items() for key in kind.keys} - OVERRIDABLE)
@@ -353,6 +354,7 @@ class TestOverrides:
         assert (spec.slicing.strategy, spec.slicing.target_records, spec.slicing.probe_budget) == ("HYBRID", 900, 0)
         assert (spec.slicing.max_queued, spec.slicing.id_buckets) == (0, 16)
         assert (spec.retry.max_attempts, spec.http.read_timeout_seconds) == (2, 0.25)
+        assert (spec.rate.requests_per_second, spec.rate.asked_for) == (0.5, True)
         assert {name for name, origin in result.origins().items() if origin == "trigger"} == OVERRIDABLE
         assert spec.fingerprint != plain.spec.fingerprint
         assert spec.expr_proto_hash == plain.spec.expr_proto_hash
@@ -383,6 +385,8 @@ class TestOverrides:
             ("retry.max_attempts", "21"),
             ("http.read_timeout", "PT5M"),
             ("http.read_timeout", "PT0S"),
+            ("rate_limit.requests_per_second", "0"),
+            ("rate_limit.requests_per_second", "fast"),
         ],
     )
     def test_a_value_that_does_not_fit_is_named(self, name: str, text: str) -> None:
@@ -397,3 +401,21 @@ class TestOverrides:
         rules = [problem.rule for problem in problems_of(small_document(), overrides=said)]
 
         assert rules == ["PAGE_SIZE_ABOVE_CAP", "STEP_NOT_WHOLE", "STRATEGY_UNAVAILABLE"]
+
+    @pytest.mark.parametrize(
+        ("limits", "most"),
+        [
+            ({"requests_per_second": 5}, 5),
+            ({"requests_per_second": 5, "with_credential": 10}, 10),
+            ({"requests_per_second": 5, "provider_cap": 50}, 5),
+        ],
+        ids=str,
+    )
+    def test_a_rate_is_never_faster_than_the_registrys(self, limits: dict[str, float], most: float) -> None:
+        document = small_document(rate_limit=limits)
+        rate = compiled(document, overrides={"rate_limit.requests_per_second": str(most)}).spec.rate
+        (problem,) = problems_of(document, overrides={"rate_limit.requests_per_second": str(most + 0.5)})
+
+        assert (rate.requests_per_second, rate.asked_for) == (most, True)
+        assert (problem.rule, problem.value) == ("RATE_ABOVE_REGISTRY", most + 0.5)
+        assert f"{most + 0.5} requests a second are more than the Registry's {most}" in problem.message

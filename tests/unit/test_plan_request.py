@@ -22,6 +22,8 @@ HARVEST, BACKFILL, UPDATE = Operation.HARVEST, Operation.BACKFILL, Operation.UPD
         (BACKFILL, {"campaign": "old"}),
         (UPDATE, {"campaign": "x" * 128}),
         (UPDATE, {"ids": ("1", "x" * 512)}),
+        (HARVEST, {"priority": 1}),
+        (HARVEST, {"priority": 9}),
         (UPDATE, {"user_from": at("06:00"), "user_to": at("07:00")}),
     ],
     ids=str,
@@ -42,6 +44,8 @@ def test_what_can_be_is_asked_for(operation: Operation, asked: dict[str, Any]) -
         (BACKFILL, {"ids": ("1", "2")}, "ids 2: only an UPDATE is asked for ids"),
         (UPDATE, {"ids": ("1", "")}, "ids '': an id has 1 to 512 characters"),
         (UPDATE, {"ids": ("x" * 513,)}, "an id has 1 to 512 characters"),
+        (HARVEST, {"priority": 0}, "priority 0: 1 is the most urgent, 9 the least"),
+        (BACKFILL, {"priority": 10}, "priority 10: 1 is the most urgent, 9 the least"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -92,6 +96,8 @@ def test_a_plain_request_is_kept_as_it_always_was() -> None:
         {"overrides": {"window.lag": "PT1M"}},
         {"endpoint": "works"},
         {"user_to": at("06:00")},
+        {"priority": 7},
+        {"window_words": "yesterday"},
     ],
     ids=str,
 )
@@ -105,3 +111,19 @@ def test_of_ids_their_number_and_a_hash_are_kept() -> None:
     assert [one["count"] for one in kept] == [2, 2]
     assert kept[0]["hash"] != kept[1]["hash"]
     assert "ids" not in PlanRequest("crossref", UPDATE).json()
+
+
+def test_a_window_in_words_is_kept_in_words() -> None:
+    """A trigger that is delivered again tomorrow is still the same."""
+    said = [
+        PlanRequest("crossref", user_from=at(start), user_to=at("23:00"), window_words="today").json()
+        for start in ("06:00", "07:00")
+    ]
+
+    assert said[0] == said[1]
+    assert (said[0]["window"], said[0]["from"], said[0]["to"]) == ("today", None, None)
+
+
+@pytest.mark.parametrize(("operation", "usual"), [(HARVEST, 3), (UPDATE, 5), (BACKFILL, 7)])
+def test_an_operation_has_its_urgency_unless_another_is_asked_for(operation: Operation, usual: int) -> None:
+    assert [PlanRequest("crossref", operation, priority=asked).urgency for asked in (None, 1)] == [usual, 1]

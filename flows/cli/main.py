@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import control, cursor, demo, items, outbox, plan, quarantine, registry, source, work
+from flows.cli import control, cursor, demo, items, outbox, plan, quarantine, registry, room, source, work
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
@@ -55,6 +55,7 @@ items.register(app)
 cursor.register(app)
 source.register(app)
 outbox.register(app)
+room.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

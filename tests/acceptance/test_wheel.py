@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.deploying.declared import declared_automations, declared_deployments
 from ingest_core.shipped import shipped_sources
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,3 +59,15 @@ def test_a_wheel_upgrades_a_database_and_knows_its_sources(installed: Path, tmp_
     assert isinstance(plan, dict)
     assert plan["tasks_created"] > 0
     assert (tmp_path / ".patra/patra.db").exists()
+
+
+def test_a_wheel_carries_what_is_deployed(installed: Path, tmp_path: Path) -> None:
+    tell = (
+        "from flows.deploying.declared import declared_automations, declared_deployments as deployments\n"
+        "print([one.name for one in deployments()], len(declared_automations()))"
+    )
+    shown = subprocess.run(
+        [str(installed), "-c", tell], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    here = [one.name for one in declared_deployments()], len(declared_automations())
+    assert shown.strip() == f"{here[0]} {here[1]}"

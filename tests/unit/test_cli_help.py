@@ -13,6 +13,7 @@ from flows.cli.main import run
     [
         (),
         ("demo",),
+        ("deploy",),
         ("db", "upgrade"),
         ("registry", "apply"),
         ("registry", "show"),

@@ -1,0 +1,28 @@
+"""The automations on a server, known by their names."""
+
+from functools import partial
+from typing import Any
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.events.schemas.automations import Automation, AutomationCore
+
+from flows.deploying.report import Change, Changes, Did, Kind
+
+
+def keep_automation(client: SyncPrefectClient, declared: dict[str, Any], changes: Changes) -> None:
+    """Install an automation once and keep it as declared; one that a user switched off stays off."""
+    wanted = AutomationCore.model_validate(declared)
+    found = client.read_automations_by_name(wanted.name)
+    if not found:
+        changes.make(partial(client.create_automation, wanted), Change(Kind.AUTOMATION, wanted.name, Did.CREATED))
+        return
+    present = found[0]
+    if _meaning(present) != _meaning(wanted):
+        kept = wanted.model_copy(update={"enabled": present.enabled})
+        update = partial(client.update_automation, present.id, kept)
+        changes.make(update, Change(Kind.AUTOMATION, wanted.name, Did.UPDATED))
+
+
+def _meaning(automation: AutomationCore | Automation) -> dict[str, Any]:
+    """What an automation does, however it was read."""
+    return AutomationCore.model_validate(automation.model_dump()).model_dump(mode="json", exclude={"enabled"})

@@ -1,0 +1,63 @@
+"""Brings a server in step with what is declared; what is already so stays untouched."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.exceptions import ObjectNotFound
+from prefect.workers.process import ProcessWorker
+
+from flows.deploying.automations import keep_automation
+from flows.deploying.declared import declared_automations, declared_deployments
+from flows.deploying.deployments import PresentDeployment
+from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
+from flows.deploying.schedules import declared_schedules, executors_present, harvest_schedules
+from flows.deploying.server import open_server, server_url
+from ingest_core.bootstrap import App
+
+PLANNER = "planner"
+
+
+@dataclass(frozen=True)
+class DeployOptions:
+    """How to deploy."""
+
+    executors: int | None = None
+    """How many executors are scheduled; none keeps the number there is."""
+    pool: str | None = None
+    """Another work pool than `prefect.yaml` names."""
+    dry_run: bool = False
+
+
+def deploy(app: App, options: DeployOptions) -> DeployReport:
+    """Make the server as declared; what had to change for that."""
+    declared, changes = declared_deployments(options.pool), Changes(options.dry_run)
+    pool = declared[0].pool
+    with open_server() as client:
+        _keep_pool(client, pool, changes)
+        for one in declared:
+            _keep_deployment(app, PresentDeployment(client, one), options, changes)
+        for automation in declared_automations():
+            keep_automation(client, automation, changes)
+    return DeployReport(server_url(), pool, changes.made, options.dry_run)
+
+
+def _keep_pool(client: SyncPrefectClient, name: str, changes: Changes) -> None:
+    """Make the pool where there is none; one that is there may be of another type and stays as it is."""
+    try:
+        client.read_work_pool(name)
+    except ObjectNotFound:
+        template = ProcessWorker.get_default_base_job_template()
+        pool = WorkPoolCreate(name=name, type=ProcessWorker.type, base_job_template=template)
+        changes.make(partial(client.create_work_pool, pool), Change(Kind.POOL, name, Did.CREATED))
+
+
+def _keep_deployment(app: App, deployment: PresentDeployment, options: DeployOptions, changes: Changes) -> None:
+    sources = app.registry.sources()
+    deployment.keep([source["code"] for source in sources], changes)
+    executors = options.executors or executors_present(deployment.schedules)
+    wanted = declared_schedules(deployment.declared.schedules, executors)
+    if deployment.declared.name == PLANNER:
+        wanted += harvest_schedules(sources)
+    deployment.keep_schedules(wanted, changes)

@@ -1,0 +1,113 @@
+"""The schedules a deployment should have, and what that means for those it has."""
+
+import zlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ingest_core.model.codes import Operation
+
+_EXECUTOR = "executor-"
+
+
+@dataclass(frozen=True)
+class WantedSchedule:
+    """A schedule as it is made; once it is there, it is its user's."""
+
+    slug: str
+    timing: dict[str, Any]
+    parameters: dict[str, Any]
+    active: bool = True
+
+    @property
+    def state(self) -> str:
+        """What there is to say about it beside its name."""
+        return "" if self.active else "inactive"
+
+
+@dataclass(frozen=True)
+class PresentSchedule:
+    """What matters of a schedule that is there."""
+
+    deployment_id: UUID
+    id: UUID
+    slug: str | None
+    parameters: dict[str, Any]
+
+
+def harvest_schedules(sources: list[dict[str, Any]]) -> list[WantedSchedule]:
+    """One for every endpoint that can be harvested, at a minute of its own, inactive until it is wanted."""
+    return [
+        WantedSchedule(slug, _hourly(slug), {"parameters": asked}, active=False)
+        for source in sources
+        for slug, asked in _harvests(source)
+    ]
+
+
+def _harvests(source: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
+    code = source["code"]
+    names = [one["name"] for one in source["endpoints"] if Operation.HARVEST in one["operations"]]
+    if len(names) == 1:
+        return [(code, {"source": code})]
+    return [(f"{code}-{name}", {"source": code, "endpoint": name}) for name in names]
+
+
+def _hourly(slug: str) -> dict[str, Any]:
+    """Every hour at a minute that stays the same, so that sources do not begin together."""
+    return {"cron": f"{zlib.crc32(slug.encode()) % 60} * * * *", "timezone": "UTC"}
+
+
+def declared_schedules(declared: list[dict[str, Any]], executors: int) -> list[WantedSchedule]:
+    """Those of `prefect.yaml`, with as many executors as are wanted, none beginning with another."""
+    wanted = []
+    for entry in declared:
+        first = _wanted(entry)
+        wanted.append(first)
+        if entry["slug"].startswith(_EXECUTOR):
+            wanted += [_later(first, number) for number in range(2, executors + 1)]
+    return wanted
+
+
+def _wanted(entry: dict[str, Any]) -> WantedSchedule:
+    timing = {name: entry[name] for name in ("interval", "anchor_date", "timezone")}
+    return WantedSchedule(entry["slug"], timing, entry.get("parameters", {}))
+
+
+def _later(first: WantedSchedule, number: int) -> WantedSchedule:
+    """The so manyth executor: in the middle of the widest gap those before it leave, however many there will be."""
+    anchor = datetime.fromisoformat(first.timing["anchor_date"])
+    offset = timedelta(seconds=first.timing["interval"] * _halving(number - 1))
+    timing = {**first.timing, "anchor_date": (anchor + offset).isoformat()}
+    return WantedSchedule(f"{_EXECUTOR}{number}", timing, first.parameters)
+
+
+def _halving(number: int) -> float:
+    """0, 1/2, 1/4, 3/4, 1/8, ..."""
+    value, weight = 0.0, 0.5
+    while number:
+        value, weight, number = value + weight * (number % 2), weight / 2, number // 2
+    return value
+
+
+def executors_present(present: list[PresentSchedule]) -> int:
+    """How many executors are scheduled; one where none is yet."""
+    return max(1, sum((one.slug or "").startswith(_EXECUTOR) for one in present))
+
+
+def is_missing(wanted: WantedSchedule, present: list[PresentSchedule]) -> bool:
+    """Whether it has to be made; one that is there stays as its user left it."""
+    return all(one.slug != wanted.slug for one in present)
+
+
+def is_obsolete(one: PresentSchedule, wanted: list[WantedSchedule]) -> bool:
+    """Whether it was made by us and is wanted no more; a schedule of the user's own is left alone."""
+    return _is_ours(one) and all(one.slug != other.slug for other in wanted)
+
+
+def _is_ours(one: PresentSchedule) -> bool:
+    if one.slug is None:
+        return False
+    asked = one.parameters.get("parameters") or {}
+    names = {asked.get("source"), f"{asked.get('source')}-{asked.get('endpoint')}"}
+    return one.slug in names or one.slug.startswith(_EXECUTOR)

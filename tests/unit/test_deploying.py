@@ -1,0 +1,161 @@
+"""What is declared, and what that means for what a server has."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.deploying.declared import declared_automations, declared_deployments
+from flows.deploying.forms import with_source_choice
+from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
+from flows.deploying.schedules import (
+    PresentSchedule,
+    WantedSchedule,
+    declared_schedules,
+    executors_present,
+    harvest_schedules,
+    is_missing,
+    is_obsolete,
+)
+
+ROOT = Path(__file__).parents[2]
+UNDERSTOOD = {
+    "name",
+    "description",
+    "entrypoint",
+    "tags",
+    "parameters",
+    "work_pool",
+    "concurrency_limit",
+    "schedules",
+}
+
+
+def _source(code: str, **endpoints: list[str]) -> dict[str, Any]:
+    return {"code": code, "endpoints": [{"name": name, "operations": known} for name, known in endpoints.items()]}
+
+
+def _present(slug: str | None, **asked: str) -> PresentSchedule:
+    return PresentSchedule(uuid.uuid4(), uuid.uuid4(), slug, {"parameters": asked} if asked else {})
+
+
+def test_prefect_yaml_says_nothing_that_is_not_understood() -> None:
+    document = yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))
+    assert {key for entry in document["deployments"] for key in entry} <= UNDERSTOOD
+    assert document["pull"] == []
+
+
+def test_prefect_yaml_depends_on_no_folder_and_holds_no_setting_of_ours() -> None:
+    told = (ROOT / "prefect.yaml").read_text(encoding="utf-8")
+    values = [line.partition("#")[0] for line in told.splitlines()]
+    assert not any("PATRA_" in line or " /" in line or ".py" in line for line in values)
+
+
+def test_another_pool_may_be_named() -> None:
+    assert {one.pool for one in declared_deployments()} == {"patra"}
+    assert {one.pool for one in declared_deployments("night")} == {"night"}
+
+
+def test_every_deployment_sends_heartbeats_and_has_the_tag_the_automations_look_for() -> None:
+    tag = {"prefect.resource.role": "tag", "prefect.resource.id": "prefect.tag.patra"}
+    for one in declared_deployments():
+        assert one.job_variables["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+        assert "patra" in one.tags
+    for automation in declared_automations():
+        related = automation["trigger"]["match_related"]
+        assert tag in (related if isinstance(related, list) else [related])
+
+
+def test_each_endpoint_that_can_be_harvested_has_an_inactive_schedule_of_its_own() -> None:
+    sources = [
+        _source("crossref", works=["BACKFILL", "HARVEST"]),
+        _source("semanticscholar", paper=["UPDATE"]),
+        _source("museum", objects=["HARVEST"], people=["HARVEST"], labels=["UPDATE"]),
+    ]
+    wanted = harvest_schedules(sources)
+    assert [(one.slug, one.parameters["parameters"]) for one in wanted] == [
+        ("crossref", {"source": "crossref"}),
+        ("museum-objects", {"source": "museum", "endpoint": "objects"}),
+        ("museum-people", {"source": "museum", "endpoint": "people"}),
+    ]
+    assert not any(one.active for one in wanted)
+    assert len({one.timing["cron"] for one in wanted}) == 3
+    assert wanted == harvest_schedules(sources)
+
+
+DECLARED = [{"slug": "executor-1", "interval": 300, "anchor_date": "2026-01-01T00:00:00+00:00", "timezone": "UTC"}]
+
+
+@pytest.mark.parametrize(("executors", "offsets"), [(1, [0]), (2, [0, 150]), (5, [0, 150, 75, 225, 37.5])])
+def test_executors_begin_in_the_gaps_of_those_there_are(executors: int, offsets: list[float]) -> None:
+    wanted = declared_schedules(DECLARED, executors)
+    assert [one.slug for one in wanted] == [f"executor-{number}" for number in range(1, executors + 1)]
+    assert [_seconds(one) for one in wanted] == offsets
+
+
+def _seconds(schedule: WantedSchedule) -> float:
+    _, minutes, seconds = schedule.timing["anchor_date"].split("T")[1].split("+")[0].split(":")
+    return int(minutes) * 60 + float(seconds)
+
+
+def test_only_executors_are_multiplied() -> None:
+    declared = [{**DECLARED[0], "slug": "housekeeping"}]
+    assert [one.slug for one in declared_schedules(declared, 4)] == ["housekeeping"]
+
+
+def test_without_a_number_the_executors_there_are_stay() -> None:
+    assert executors_present([]) == 1
+    assert executors_present([_present("executor-1"), _present("executor-2"), _present(None)]) == 2
+
+
+def test_a_schedule_that_is_there_is_its_users() -> None:
+    wanted = WantedSchedule("crossref", {}, {})
+    assert is_missing(wanted, [])
+    assert not is_missing(wanted, [_present("crossref", source="crossref", query="heart")])
+
+
+def test_ours_go_with_their_source_and_a_users_own_stay() -> None:
+    wanted = harvest_schedules([_source("crossref", works=["HARVEST"])])
+    assert is_obsolete(_present("museum", source="museum"), wanted)
+    assert is_obsolete(_present("museum-people", source="museum", endpoint="people"), wanted)
+    assert is_obsolete(_present("executor-2"), wanted)
+    assert not is_obsolete(_present("crossref", source="crossref"), wanted)
+    assert not is_obsolete(_present(None, source="museum"), wanted)
+    assert not is_obsolete(_present("nightly", source="museum"), wanted)
+
+
+def test_every_source_of_a_form_becomes_a_choice() -> None:
+    text, left_out = {"type": "string", "title": "Source"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    schema = {
+        "definitions": {
+            "PlanParameters": {"properties": {"source": text, "query": {"type": "string"}}},
+            "ExecuteParameters": {"properties": {"source": left_out}},
+            "Operation": {"enum": ["HARVEST"]},
+        }
+    }
+    chosen = with_source_choice(schema, ["pubmed", "crossref"])["definitions"]
+    assert chosen["PlanParameters"]["properties"] == {
+        "source": {"type": "string", "title": "Source", "enum": ["crossref", "pubmed"]},
+        "query": {"type": "string"},
+    }
+    assert chosen["ExecuteParameters"]["properties"]["source"]["anyOf"] == [
+        {"type": "string", "enum": ["crossref", "pubmed"]},
+        {"type": "null"},
+    ]
+    assert "enum" not in text
+
+
+def test_a_dry_run_writes_down_and_does_nothing() -> None:
+    done: list[str] = []
+    change = Change(Kind.POOL, "patra", Did.CREATED)
+    for dry_run in (True, False):
+        changes = Changes(dry_run)
+        changes.make(lambda: done.append("act"), change)
+        changes.make(lambda: done.append("nothing to change"))
+        assert changes.made == [change]
+        report = DeployReport("http://localhost/api", "patra", changes.made, dry_run).json()
+        assert report["pool"] == {"name": "patra", "change": "created"}
+        assert report["dry_run"] is dry_run
+    assert done == ["act"]

@@ -28,6 +28,9 @@ class Settings:
     log_level: str = "WARNING"
     log_format: str = "text"
     lease_ttl_seconds: int = 60
+    slot_lease_seconds: int = 60
+    total_concurrency: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
+    """So many tasks at a time in all, over every partition."""
     contact: str | None = None
     max_queued: int = 100_000
     publisher: str | None = field(default=None, repr=False)
@@ -71,6 +74,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         log_level=_one_of(env, "PATRA_LOG_LEVEL", "WARNING", _LOG_LEVELS, str.upper),
         log_format=_one_of(env, "PATRA_LOG_FORMAT", "text", _LOG_FORMATS, str.lower),
         lease_ttl_seconds=_seconds(env, "PATRA_LEASE_TTL_SECONDS", 60),
+        slot_lease_seconds=_seconds(env, "PATRA_SLOT_LEASE_SECONDS", 60, least=60),
+        total_concurrency=_count(env, "PATRA_TOTAL_CONCURRENCY", 2 * (os.cpu_count() or 1), least=1),
         contact=env.get("PATRA_CONTACT") or None,
         max_queued=_count(env, "PATRA_MAX_QUEUED", 100_000),
         publisher=_publisher(env, "PATRA_PUBLISHER"),
@@ -126,15 +131,16 @@ def _one_of(
     return value
 
 
-def _count(env: Mapping[str, str], name: str, default: int) -> int:
+def _count(env: Mapping[str, str], name: str, default: int, least: int = 0) -> int:
     text = env.get(name) or str(default)
-    if not text.isdecimal():
-        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number", where=name)
+    if not text.isdecimal() or int(text) < least:
+        above = f" above {least - 1}" if least else ""
+        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number{above}", where=name)
     return int(text)
 
 
-def _seconds(env: Mapping[str, str], name: str, default: int) -> int:
+def _seconds(env: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
     text = env.get(name) or str(default)
-    if not text.isdecimal() or int(text) < 1:
-        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number of seconds above 0", where=name)
+    if not text.isdecimal() or int(text) < least:
+        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number of seconds above {least - 1}", where=name)
     return int(text)

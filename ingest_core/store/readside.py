@@ -6,7 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import TaskStatus
+from ingest_core.model.codes import LEASED_TASKS, Operation, TaskStatus
+from ingest_core.model.work import Partition
+from ingest_core.store.columns import PARTITION_COLUMNS
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_item, ing_partition_control, ing_task, ing_task_run_batch
 
@@ -44,6 +46,25 @@ class SqlReadside:
                 }
                 for code, endpoint, operation, control in connection.execute(controls)
             ]
+
+    def live_leases(self) -> dict[Partition, int]:
+        """How many tasks of each partition somebody works now; a lease that has run out is nobody's."""
+        key = [ing_task.c[name] for name in PARTITION_COLUMNS]
+        leased = ing_task.c.status_code.in_([status.value for status in LEASED_TASKS])
+        with self._database.read() as connection:
+            live = sa.and_(leased, ing_task.c.leased_until > self._database.now(connection))
+            found = connection.execute(sa.select(*key, sa.func.count()).where(live).group_by(*key))
+            return {Partition(code, endpoint, Operation(name)): count for code, endpoint, name, count in found}
+
+    def partitions_with_work(self) -> set[Partition]:
+        """The partitions that have tasks which are waiting or under way."""
+        table = ing_partition_control
+        unfinished = [TaskStatus.QUEUED.value, *(status.value for status in LEASED_TASKS)]
+        mine = sa.and_(*(ing_task.c[name] == table.c[name] for name in PARTITION_COLUMNS))
+        work = sa.exists().where(mine, ing_task.c.status_code.in_(unfinished))
+        with self._database.read() as connection:
+            found = connection.execute(sa.select(*(table.c[name] for name in PARTITION_COLUMNS)).where(work))
+            return {Partition(code, endpoint, Operation(name)) for code, endpoint, name in found}
 
     def plan_progress(self, plan_id: int) -> dict[str, int]:
         """How far a plan is: tasks in all and ended, pages and records so far."""

@@ -29,6 +29,8 @@ def test_every_variable_is_read() -> None:
             "PATRA_LOG_LEVEL": "debug",
             "PATRA_LOG_FORMAT": "JSON",
             "PATRA_LEASE_TTL_SECONDS": "5",
+            "PATRA_SLOT_LEASE_SECONDS": "90",
+            "PATRA_TOTAL_CONCURRENCY": "7",
             "PATRA_CONTACT": "ops@example.org",
             "PATH": "/bin",
         }
@@ -40,6 +42,7 @@ def test_every_variable_is_read() -> None:
     assert settings.upstream_for("europe_pmc") == "https://mirror.example.org"
     assert settings.upstream_for("pubmed") is None
     assert (settings.log_level, settings.log_format, settings.lease_ttl_seconds) == ("DEBUG", "json", 5)
+    assert (settings.slot_lease_seconds, settings.total_concurrency) == (90, 7)
     assert settings.user_agent.endswith("(mailto:ops@example.org)")
 
 
@@ -56,6 +59,8 @@ def test_the_default_database_lives_in_the_home_folder() -> None:
         "PATRA_LOG_LEVEL",
         "PATRA_LOG_FORMAT",
         "PATRA_LEASE_TTL_SECONDS",
+        "PATRA_SLOT_LEASE_SECONDS",
+        "PATRA_TOTAL_CONCURRENCY",
         "PATRA_CONTACT",
     ],
 )
@@ -76,6 +81,8 @@ def test_an_empty_variable_is_as_good_as_none(name: str) -> None:
         ("PATRA_LEASE_TTL_SECONDS", "1.5", "whole number of seconds above 0"),
         ("PATRA_LEASE_TTL_SECONDS", "a minute", "whole number of seconds above 0"),
         ("PATRA_LEASE_TTL_SECONDS", "²", "whole number of seconds above 0"),
+        ("PATRA_SLOT_LEASE_SECONDS", "59", "whole number of seconds above 59"),
+        ("PATRA_TOTAL_CONCURRENCY", "0", "whole number above 0"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_variable_and_what_is_allowed(name: str, value: str, expected: str) -> None:

@@ -1,0 +1,55 @@
+"""Prefect's API as flows and commands call it: a server that does not answer is said so in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from httpx import HTTPStatusError, TransportError
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+from ingest_core.model.errors import Unreachable
+
+REQUEST_SECONDS = 20.0
+"""So long may one answer take; what a busy server refuses is asked again by Prefect's client, for about a minute."""
+
+_BUSY = 503
+
+
+@contextmanager
+def open_prefect() -> Iterator[SyncPrefectClient]:
+    """A client of the server at PREFECT_API_URL, which threads may share."""
+    with reaching_prefect(), get_client(httpx_settings={"timeout": REQUEST_SECONDS}, sync_client=True) as client:
+        yield client
+
+
+@contextmanager
+def reaching_prefect() -> Iterator[None]:
+    """Unreachable where Prefect does not answer."""
+    try:
+        yield
+    except TransportError as error:
+        raise _unreachable(str(error) or type(error).__name__) from error
+    except HTTPStatusError as error:
+        if error.response.status_code != _BUSY:
+            raise
+        raise _unreachable("it is too busy to answer") from error
+    except ValueError as error:
+        if "PREFECT_API_URL" not in str(error):
+            raise
+        raise _unreachable("no server is named") from error
+
+
+@contextmanager
+def asking_once() -> Iterator[None]:
+    """No second try by Prefect's client: what is not asked for twice cannot be done twice."""
+    with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
+        yield
+
+
+def _unreachable(message: str) -> Unreachable:
+    return Unreachable(
+        "PREFECT_UNREACHABLE",
+        message,
+        where=f"Prefect server {PREFECT_API_URL.value() or ''}".strip(),
+        remedy="start it, or set PREFECT_API_URL",
+    )

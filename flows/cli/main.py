@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import control, cursor, demo, items, outbox, plan, quarantine, registry, room, source, work
+from flows.cli import control, cursor, demo, items, outbox, plan, quarantine, registry, room, source, work, worker
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
@@ -56,6 +56,7 @@ cursor.register(app)
 source.register(app)
 outbox.register(app)
 room.register(app)
+worker.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -21,6 +21,7 @@ from flows.cli.main import run
         ("plan",),
         ("execute",),
         ("status",),
+        ("worker",),
         ("cursor", "list"),
         ("quarantine", "list"),
         ("quarantine", "show"),

@@ -1,0 +1,41 @@
+"""`patra worker`: works flow runs on this machine."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from flows.cli.screen import AsJson, console, print_json
+
+POOL = "patra"
+
+
+def register(app: typer.Typer) -> None:
+    """Hang this command into the tree."""
+    app.command("worker", epilog="Example: patra worker --limit 4")(worker)
+
+
+def worker(
+    pool: Annotated[str, typer.Option(help="The work pool, of type process.")] = POOL,
+    name: Annotated[str | None, typer.Option(help="What it is called in the UI; else host and process.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="So many flow runs at once; else any number.")] = None,
+    *,
+    with_healthcheck: Annotated[
+        bool,
+        typer.Option("--with-healthcheck", help="Answer GET /health on PREFECT_WORKER_WEBSERVER_PORT, else 8080."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Work flow runs until SIGTERM or Ctrl-C; then take no new one, and end when those in hand have ended."""
+    from flows.deploying.server import server_url  # noqa: PLC0415 - Prefect is slow to load
+    from flows.worker import DrainingWorker, work  # noqa: PLC0415 - the same
+
+    server_url()
+    draining = DrainingWorker(pool, name, limit)
+    if not as_json:
+        console.print(f"worker {draining.name} works for pool {pool}; Ctrl-C ends it in good order", markup=False)
+    asyncio.run(work(draining, with_healthcheck=with_healthcheck))
+    if as_json:
+        print_json({"worker": draining.name, "flow_runs": draining.flow_runs})
+    else:
+        console.print(f"worker {draining.name} ended after {draining.flow_runs} flow runs", markup=False)

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 import yaml
 from hypothesis import HealthCheck, given, settings
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from ingest_core.registry.columns import LISTS, SETTINGS

@@ -84,6 +84,7 @@ def test_deployments_of_the_checkout_run_on_a_server_with_a_worker(
     with ControlRoom(tmp_path / "room", patra.environment) as room:
         room.command("work-pool", "create", "patra", "--type", "process")
         room.command("deploy", "--all", "--no-prompt")
+        room.command("deployment", "schedule", "clear", "--accept-yes", "executor/executor")  # it would take the tasks
         room.worker()
         window = {"source": "crossref", "window_from": "2026-01-01T00:00:00Z", "window_to": "2026-01-02T00:00:00Z"}
         planned = room.run("planner/planner", window)

@@ -7,12 +7,26 @@ from httpx import HTTPStatusError, TransportError
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
-from ingest_core.model.errors import Unreachable
+from ingest_core.model.errors import BadInput, Unreachable
 
 REQUEST_SECONDS = 20.0
 """So long may one answer take; what a busy server refuses is asked again by Prefect's client, for about a minute."""
 
 _BUSY = 503
+_UNAUTHORISED = 401
+
+
+def server_url() -> str:
+    """The API's address; BadInput when none is named."""
+    url: str | None = PREFECT_API_URL.value()
+    if not url:
+        raise BadInput(
+            "PREFECT_URL_MISSING",
+            "no Prefect server is named",
+            where="PREFECT_API_URL",
+            remedy="set it, such as http://127.0.0.1:4200/api, or start a server of your own: patra up",
+        )
+    return url
 
 
 @contextmanager
@@ -24,12 +38,14 @@ def open_prefect() -> Iterator[SyncPrefectClient]:
 
 @contextmanager
 def reaching_prefect() -> Iterator[None]:
-    """Unreachable where Prefect does not answer."""
+    """Unreachable where Prefect does not answer; BadInput where it wants to know who asks."""
     try:
         yield
     except TransportError as error:
         raise _unreachable(str(error) or type(error).__name__) from error
     except HTTPStatusError as error:
+        if error.response.status_code == _UNAUTHORISED:
+            raise _unauthorised() from error
         if error.response.status_code != _BUSY:
             raise
         raise _unreachable("it is too busy to answer") from error
@@ -52,4 +68,13 @@ def _unreachable(message: str) -> Unreachable:
         message,
         where=f"Prefect server {PREFECT_API_URL.value() or ''}".strip(),
         remedy="start it, or set PREFECT_API_URL",
+    )
+
+
+def _unauthorised() -> BadInput:
+    return BadInput(
+        "PREFECT_UNAUTHORISED",
+        "wants to know who asks",
+        where=f"Prefect server {PREFECT_API_URL.value()}",
+        remedy="set PREFECT_API_AUTH_STRING, or PREFECT_API_KEY",
     )

@@ -29,7 +29,7 @@ def deploy(
     """Bring the Prefect server at PREFECT_API_URL in step: pool, limits, deployments, schedules, automations."""
     from flows.deploying.deploy import DeployOptions  # noqa: PLC0415 - Prefect is slow to load
     from flows.deploying.deploy import deploy as bring_in_step  # noqa: PLC0415
-    from flows.deploying.server import server_url  # noqa: PLC0415
+    from flows.prefect_api import server_url  # noqa: PLC0415
 
     server_url()
     with open_app() as app:

@@ -27,7 +27,7 @@ def worker(
     as_json: AsJson = False,
 ) -> None:
     """Work flow runs until SIGTERM or Ctrl-C; then take no new one, and end when those in hand have ended."""
-    from flows.deploying.server import server_url  # noqa: PLC0415 - Prefect is slow to load
+    from flows.prefect_api import server_url  # noqa: PLC0415 - Prefect is slow to load
     from flows.worker import DrainingWorker, work  # noqa: PLC0415 - the same
 
     server_url()

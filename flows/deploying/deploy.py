@@ -5,7 +5,7 @@ from functools import partial
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from prefect.workers.process import ProcessWorker
 
 from flows.deploying.automations import keep_automation
@@ -13,8 +13,10 @@ from flows.deploying.declared import declared_automations, declared_deployments
 from flows.deploying.deployments import PresentDeployment
 from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
 from flows.deploying.schedules import declared_schedules, executors_present, harvest_schedules
-from flows.deploying.server import open_server, server_url
+from flows.limits import LimitChange, keep_limits
+from flows.prefect_api import open_prefect, server_url
 from ingest_core.bootstrap import App
+from ingest_core.model.errors import PatraError
 
 PLANNER = "planner"
 
@@ -33,14 +35,26 @@ class DeployOptions:
 def deploy(app: App, options: DeployOptions) -> DeployReport:
     """Make the server as declared; what had to change for that."""
     declared, changes = declared_deployments(options.pool), Changes(options.dry_run)
-    pool = declared[0].pool
-    with open_server() as client:
-        _keep_pool(client, pool, changes)
-        for one in declared:
-            _keep_deployment(app, PresentDeployment(client, one), options, changes)
-        for automation in declared_automations():
-            keep_automation(client, automation, changes)
-    return DeployReport(server_url(), pool, changes.made, options.dry_run)
+    server, pool = server_url(), declared[0].pool
+    try:
+        with open_prefect() as client:
+            _keep_pool(client, pool, changes)
+            for one in declared:
+                _keep_deployment(app, PresentDeployment(client, one), options, changes)
+            for automation in declared_automations():
+                keep_automation(client, automation, changes)
+        # Last: how much each source may do depends on how many are scheduled.
+        limits = [] if options.dry_run else [_of_limit(one) for one in keep_limits(app)]
+    except PrefectHTTPStatusError as error:
+        raise PatraError("PREFECT_REFUSED", str(error), where=f"Prefect server {server}") from error
+    return DeployReport(server, pool, [*limits, *changes.made], options.dry_run)
+
+
+def _of_limit(one: LimitChange) -> Change:
+    did = Did.CREATED if one.before is None else Did.REMOVED if one.after is None else Did.UPDATED
+    return Change(
+        Kind.LIMIT, one.name, did, f"{one.before} -> {one.after}" if did == Did.UPDATED else f"{one.after or ''}"
+    )
 
 
 def _keep_pool(client: SyncPrefectClient, name: str, changes: Changes) -> None:

@@ -105,6 +105,10 @@ def test_all_is_deployed_once(patra: Patra, room: ControlRoom) -> None:
     executor = _schedules(room, "executor")["executor-1"]
     assert (executor["active"], executor["schedule"]["interval"]) == (True, 300.0)
 
+    limits = room.limits()
+    assert {"ingest.total", "ingest.crossref.works.harvest", "ingest.pubmed.search.backfill"} <= set(limits)
+    assert {one["name"] for one in report["limits"]} == set(limits)
+
     again = patra("deploy")
     assert _changed(again) == {}
     assert again["pool"]["change"] is None

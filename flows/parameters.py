@@ -1,69 +1,248 @@
 """What a flow can be asked: models made for the run form, checked before anything is written."""
 
-from datetime import datetime
+import re
+from abc import abstractmethod
+from datetime import UTC, datetime
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from ingest_core.model.codes import Operation
-from ingest_core.model.instant import as_utc
-from ingest_core.planning.request import PlanRequest
+from ingest_core.model.errors import BadInput
+from ingest_core.model.instant import as_utc, within_reach
+from ingest_core.planning.relative_window import asked_bounds
+from ingest_core.planning.request import LEAST_URGENT, MOST_URGENT, PlanRequest
+
+Source = Annotated[str, Field(title="Source", description="A registered source, such as crossref.")]
+Endpoint = Annotated[str | None, Field(title="Endpoint", description="Needed only where a source has several.")]
+From = Annotated[datetime | None, Field(title="From", description="Lower bound, included; UTC.")]
+To = Annotated[datetime | None, Field(title="To", description="Upper bound, not included; UTC.")]
+Query = Annotated[
+    str | None,
+    Field(
+        title="Query",
+        description='Only records that match, such as title:"heart failure" AND NOT type:review. Its own watermark.',
+    ),
+]
+Campaign = Annotated[
+    str | None,
+    Field(
+        title="Campaign",
+        description="Names a BACKFILL or UPDATE: under the same name, a later run goes on where the last stopped.",
+    ),
+]
+NewestFirst = Annotated[bool, Field(title="Newest first", description="A BACKFILL from the newest down.")]
+Settings = Annotated[
+    dict[str, str],
+    Field(
+        title="Other settings",
+        description='Of the source, for this plan only, such as {"slicing.target_records": "2000"}.',
+    ),
+]
+DryRun = Annotated[bool, Field(title="Dry run", description="Show what would be planned; write nothing.")]
+Now = Annotated[
+    datetime | None,
+    Field(title="Now", description="Replaces the clock for planning only, for tests and explanations."),
+]
+
+_SPAN = re.compile(r"(\d+) *(minute|hour|day|week)s?", re.IGNORECASE)
+_ISO = {"minute": "PT{}M", "hour": "PT{}H", "day": "P{}D", "week": "P{}W"}
 
 
-class PlanParameters(BaseModel):
-    """One plan."""
+class Form(BaseModel):
+    """One group of the run form; what it does not know is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
-    source: str = Field(title="Source", description="The code of a registered source, such as crossref.")
-    operation: Operation = Field(default=Operation.HARVEST, title="Operation")
-    endpoint: str | None = Field(default=None, title="Endpoint", description="Needed where a source has several.")
-    window_from: datetime | None = Field(default=None, title="From", description="Lower bound, included; UTC.")
-    window_to: datetime | None = Field(default=None, title="To", description="Upper bound, not included; UTC.")
-    query: str | None = Field(
+
+class Pace(Form):
+    """How fast, and in which portions."""
+
+    requests_per_second: float | None = Field(
         default=None,
-        title="Query",
-        description='Only records that match, such as title:"heart failure" AND NOT type:review. Its own watermark.',
+        gt=0,
+        title="Requests per second",
+        description="For a plan that should ask more slowly than the source allows, such as 0.5.",
     )
-    overrides: dict[str, str] = Field(
-        default_factory=dict,
-        title="Overrides",
-        description='Settings for this plan only, such as {"pagination.page_size": "200"}.',
+    page_size: int | None = Field(
+        default=None, ge=1, title="Page size", description="Records in one answer; at most what the source allows."
     )
-    campaign: str | None = Field(
+    step: str | None = Field(
         default=None,
-        title="Campaign",
-        description="Names a BACKFILL or UPDATE: under the same name, a later run goes on where the last stopped.",
-    )
-    newest_first: bool = Field(default=False, title="Newest first", description="A BACKFILL from the newest down.")
-    ids: list[str] = Field(default_factory=list, title="Ids", description="The records an UPDATE refreshes.")
-    now: datetime | None = Field(
-        default=None, title="Now", description="Replaces the clock for planning only, for tests and explanations."
+        title="Step",
+        description="How much time a slice covers where its size is not known, such as 6 hours.",
     )
 
-    def request(self) -> PlanRequest:
-        """The request, refused here if it cannot be meant."""
-        return PlanRequest(
-            source=self.source,
-            operation=self.operation,
-            endpoint=self.endpoint,
-            user_from=as_utc(self.window_from) if self.window_from else None,
-            user_to=as_utc(self.window_to) if self.window_to else None,
-            query=self.query,
-            overrides=self.overrides,
-            campaign=self.campaign,
-            newest_first=self.newest_first,
-            ids=tuple(self.ids),
-        )
+    def settings(self) -> dict[str, str]:
+        """The same as settings of the source."""
+        said = {
+            "rate_limit.requests_per_second": self.requests_per_second,
+            "pagination.page_size": self.page_size,
+            "window.step": _span(self.step) if self.step else None,
+        }
+        return {name: str(value) for name, value in said.items() if value is not None}
+
+
+def _span(text: str) -> str:
+    """`6 hours` as a source file says it."""
+    words = _SPAN.fullmatch(text.strip())
+    return _ISO[words[2].lower()].format(words[1]) if words else text.strip()
+
+
+class PlanForm(Form):
+    """A form that becomes a plan."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What a run is called until its window is known."""
+
+    @abstractmethod
+    def clock(self) -> datetime | None:
+        """The moment planning takes for now; none means the database's clock."""
+
+    @abstractmethod
+    def request(self, now: datetime) -> PlanRequest:
+        """The request, refused here if it cannot be meant; words mean what they do at that moment."""
+
+    @model_validator(mode="after")
+    def _can_be_meant(self) -> Self:
+        try:
+            self.request(self.clock() or datetime.now(UTC))
+        except BadInput as refused:
+            raise PydanticCustomError("refused", "{why}", {"why": str(refused)}) from refused
+        return self
+
+
+class PlanParameters(PlanForm):
+    """One plan."""
+
+    source: Source
+    operation: Operation = Field(default=Operation.HARVEST, title="Operation")
+    endpoint: Endpoint = None
+    window: str | None = Field(
+        default=None,
+        title="Window",
+        description="In words: last 7 days, last 6 hours, yesterday, last month. Or give From and To.",
+    )
+    window_from: From = None
+    window_to: To = None
+    query: Query = None
+    priority: int | None = Field(
+        default=None,
+        ge=MOST_URGENT,
+        le=LEAST_URGENT,
+        title="Priority",
+        description="1 comes first, 9 last. Left out: 3 for a HARVEST, 5 for an UPDATE, 7 for a BACKFILL.",
+    )
+    campaign: Campaign = None
+    newest_first: NewestFirst = False
+    ids: list[str] = Field(default_factory=list, title="Ids", description="The records an UPDATE refreshes.")
+    pace: Pace = Field(default_factory=Pace, title="Pace")
+    overrides: Settings = Field(default_factory=dict)
+    dry_run: DryRun = False
+    now: Now = None
+
+    @property
+    def label(self) -> str:
+        """What a run is called until its window is known."""
+        return f"{self.source} {self.operation.lower()}"
 
     def clock(self) -> datetime | None:
         """The moment planning takes for now; none means the database's clock."""
-        return as_utc(self.now) if self.now else None
+        return _moment(self.now, "Now")
+
+    def request(self, now: datetime) -> PlanRequest:
+        """The request, refused here if it cannot be meant; words mean what they do at that moment."""
+        given = (_moment(self.window_from, "From"), _moment(self.window_to, "To"))
+        start, end = asked_bounds(*given, self.window or None, now)
+        return PlanRequest(
+            source=self.source,
+            operation=self.operation,
+            endpoint=self.endpoint or None,
+            user_from=start,
+            user_to=end,
+            query=self.query or None,
+            overrides=_settings(self.pace, self.overrides),
+            campaign=self.campaign or None,
+            newest_first=self.newest_first,
+            ids=tuple(self.ids),
+            priority=self.priority,
+            window_words=self.window or None,
+        )
 
 
-class ExecuteParameters(BaseModel):
+class BackfillParameters(PlanForm):
+    """A period to fill, beside the harvests."""
+
+    source: Source
+    window_from: datetime = Field(title="From", description="Lower bound, included; UTC.")
+    window_to: To = Field(
+        default=None,
+        description="Upper bound, not included; UTC. Left out: up to where the harvest stands.",
+    )
+    campaign: Campaign = Field(
+        default=None,
+        description="Run again under the same name, and it goes on where it stopped. Left out: named after the period.",
+    )
+    endpoint: Endpoint = None
+    query: Query = None
+    newest_first: NewestFirst = Field(default=False, description="Fill from the newest down.")
+    priority: int = Field(
+        default=7,
+        ge=MOST_URGENT,
+        le=LEAST_URGENT,
+        title="Priority",
+        description="1 comes first, 9 last; harvests have 3.",
+    )
+    pace: Pace = Field(default_factory=Pace, title="Pace")
+    overrides: Settings = Field(default_factory=dict)
+    dry_run: DryRun = False
+
+    @property
+    def label(self) -> str:
+        """What a run is called until its window is known."""
+        return f"{self.source} backfill"
+
+    def clock(self) -> datetime | None:
+        """The database's clock."""
+        return None
+
+    def request(self, now: datetime) -> PlanRequest:
+        """The request, refused here if it cannot be meant."""
+        return PlanRequest(
+            source=self.source,
+            operation=Operation.BACKFILL,
+            endpoint=self.endpoint or None,
+            user_from=_moment(self.window_from, "From"),
+            user_to=_moment(self.window_to, "To"),
+            query=self.query or None,
+            overrides=_settings(self.pace, self.overrides),
+            campaign=self.campaign or None,
+            newest_first=self.newest_first,
+            priority=self.priority,
+        )
+
+
+def _moment(given: datetime | None, field: str) -> datetime | None:
+    return within_reach(as_utc(given), field) if given else None
+
+
+def _settings(pace: Pace, others: dict[str, str]) -> dict[str, str]:
+    """Both together; what is said twice is refused."""
+    said = pace.settings()
+    twice = sorted(said.keys() & others.keys())
+    if twice:
+        remedy = "leave it out of Other settings"
+        raise BadInput(
+            "SETTING_TWICE", f"{', '.join(twice)} is also said under Pace", where="Other settings", remedy=remedy
+        )
+    return {**said, **others}
+
+
+class ExecuteParameters(Form):
     """One executor run."""
-
-    model_config = ConfigDict(extra="forbid")
 
     source: str | None = Field(default=None, title="Source", description="Only this source's tasks; all, if left out.")
     minutes: float = Field(

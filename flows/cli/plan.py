@@ -11,6 +11,7 @@ import typer
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
 from flows.cli.source import read_assignments
 from flows.wiring import open_app
+from flows.wording import spelled
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant, parse_instant, within_reach
@@ -154,19 +155,12 @@ def _size_rows(sizes: dict[str, Any]) -> list[tuple[str, Any]]:
         ("largest slice", _sized(sizes["largest"])),
         ("records expected", f"{sizes['estimated_records']:,} (slices sized {known})"),
         ("requests expected", f"{sizes['expected_requests']:,}"),
-        ("time expected", f"{_spell(sizes['expected_seconds'])} at the configured rate"),
+        ("time expected", f"{spelled(sizes['expected_seconds'])} at the configured rate"),
     ]
 
 
 def _sized(one: dict[str, Any]) -> str:
     return f"{one['records']:,} records, {shown_instant(one['from'])} .. {shown_instant(one['to'])}"
-
-
-def _spell(seconds: int) -> str:
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    parts = [f"{hours:,} h" if hours else "", f"{minutes} min" if minutes else "", f"{rest} s" if rest else ""]
-    return " ".join(filter(None, parts)) or "less than a second"
 
 
 def _show_timeline(bins: list[int], window: dict[str, str]) -> None:

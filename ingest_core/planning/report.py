@@ -1,6 +1,6 @@
 """What planning did or would do, as people and scripts read it."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +13,8 @@ from ingest_core.planning.sizing import sizing_of
 from ingest_core.planning.slicing import SliceDraft
 
 TIMELINE_BINS = 48
+FIRST_SHOWN, LAST_SHOWN = 20, 5
+"""So many slices are named one by one, at either end."""
 
 
 @dataclass
@@ -29,6 +31,8 @@ class Tally:
     largest: dict[str, Any] | None = None
     methods: Counter[str] = field(default_factory=Counter)
     bins: list[int] = field(default_factory=lambda: [0] * TIMELINE_BINS)
+    first: list[dict[str, Any]] = field(default_factory=list)
+    last: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=LAST_SHOWN))
 
     def watch(self, drafts: Iterable[SliceDraft]) -> Iterator[SliceDraft]:
         """The drafts, counted."""
@@ -44,6 +48,7 @@ class Tally:
             if self.largest is None or draft.records > self.largest["records"]:
                 self.largest = _sized(draft)
             self._place(draft)
+            (self.first if self.slices <= FIRST_SHOWN else self.last).append(_named(self.slices, draft))
             yield draft
 
     def _place(self, draft: SliceDraft) -> None:
@@ -78,7 +83,14 @@ class Tally:
             "largest": self.largest,
             "methods": dict(self.methods),
             "timeline": self.bins if any(self.bins) else [],
+            "shown": [*self.first, *self.last],
         }
+
+
+def _named(number: int, draft: SliceDraft) -> dict[str, Any]:
+    part = {"range": draft.params["range"]} if "range" in draft.params else {}
+    ids = {"ids": len(draft.ids)} if draft.ids else {}
+    return {"no": number, **_sized(draft), "method": draft.method, **part, **ids}
 
 
 def _sized(draft: SliceDraft) -> dict[str, Any]:

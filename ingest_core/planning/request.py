@@ -69,7 +69,7 @@ class PlanRequest:
                 "WINDOW_INVALID",
                 f"from {format_instant(self.user_from)} is not before to {format_instant(self.user_to)}",
                 where="window",
-                remedy="give a --from that is earlier than --to",
+                remedy="let from be earlier than to",
             )
         self._refuse_unless(
             not self.newest_first or self.operation == Operation.BACKFILL,

@@ -55,8 +55,8 @@ class PlanWriter:
         }
         plan_id = inserted_id(self._connection.execute(sa.insert(ing_plan).values(values)))
         table = ing_schedule_instance
-        noted = sa.update(table).where(table.c.id == head.instance_id).values(**query, updated_at=now)
-        self._connection.execute(noted)
+        noted = {**query, "record_remarks": sa.null(), "updated_at": now}  # what failed before no longer holds
+        self._connection.execute(sa.update(table).where(table.c.id == head.instance_id).values(noted))
         return plan_id
 
     def anchor(self, anchor: Anchor, plan_id: int) -> None:

@@ -29,7 +29,7 @@ PLAN_KEYS = {
     "tasks_existing", "expected_requests", "warnings", "notes", "campaign", "strategy", "sizes", "stock", "dry_run",
 }  # fmt: skip
 SIZE_KEYS = {
-    "estimated_records", "expected_requests", "expected_seconds", "smallest", "largest", "methods", "timeline"
+    "estimated_records", "expected_requests", "expected_seconds", "smallest", "largest", "methods", "timeline", "shown",
 }  # fmt: skip
 
 

@@ -7,17 +7,14 @@ from typing import Any
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
 from prefect.client.schemas.responses import GlobalConcurrencyLimitResponse
-from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
+from prefect.exceptions import ObjectAlreadyExists
 
 from flows.caps import TOTAL, default_cap, is_partition_limit, limit_name
-from flows.prefect_api import open_prefect
+from flows.prefect_api import PLANNER, deployments_of, open_prefect
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
-
-PLANNER = "planner/planner"
-"""The deployment whose schedules say which sources are harvested."""
 
 _PAGE = 200
 _NO_RATE = RateSpec(requests_per_second=1, burst=1)
@@ -88,13 +85,13 @@ def _wanted(app: App, client: SyncPrefectClient, partitions: Iterable[Partition]
 
 def _scheduled_sources(client: SyncPrefectClient) -> int:
     """How many sources are harvested by schedule."""
-    try:
-        planner = client.read_deployment_by_name(PLANNER)
-    except ObjectNotFound:
-        return 0
-    if planner.paused:
-        return 0
-    asked = [{**planner.parameters, **one.parameters} for one in planner.schedules if one.active]
+    asked = [
+        {**planner.parameters, **one.parameters}
+        for planner in deployments_of(client, PLANNER)
+        if not planner.paused
+        for one in planner.schedules
+        if one.active
+    ]
     return len({str(parameters.get("parameters", {}).get("source")) for parameters in asked})
 
 

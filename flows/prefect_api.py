@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 from httpx import HTTPStatusError, TransportError
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowFilter, FlowFilterName
+from prefect.client.schemas.responses import DeploymentResponse
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from ingest_core.model.errors import BadInput, Unreachable
@@ -12,8 +14,12 @@ from ingest_core.model.errors import BadInput, Unreachable
 REQUEST_SECONDS = 20.0
 """So long may one answer take; what a busy server refuses is asked again by Prefect's client, for about a minute."""
 
+PLANNER = "planner"
+"""The flow that plans, and its deployment for what is asked by hand; each harvest has another deployment of it."""
+
 _BUSY = 503
 _UNAUTHORISED = 401
+_PAGE = 200
 
 
 def server_url() -> str:
@@ -53,6 +59,15 @@ def reaching_prefect() -> Iterator[None]:
         if "PREFECT_API_URL" not in str(error):
             raise
         raise _unreachable("no server is named") from error
+
+
+def deployments_of(client: SyncPrefectClient, flow: str) -> list[DeploymentResponse]:
+    """Every deployment of a flow."""
+    named = FlowFilter(name=FlowFilterName(any_=[flow]))
+    found: list[DeploymentResponse] = []
+    while page := client.read_deployments(flow_filter=named, limit=_PAGE, offset=len(found)):
+        found += page
+    return found
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate
@@ -9,16 +10,15 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from prefect.workers.process import ProcessWorker
 
 from flows.deploying.automations import keep_automation
-from flows.deploying.declared import declared_automations, declared_deployments
-from flows.deploying.deployments import PresentDeployment
+from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
+from flows.deploying.deployments import PresentDeployment, remove_obsolete
+from flows.deploying.harvests import harvest_deployments
 from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
-from flows.deploying.schedules import declared_schedules, executors_present, harvest_schedules
+from flows.deploying.schedules import declared_schedules, executors_present
 from flows.limits import LimitChange, keep_limits
-from flows.prefect_api import open_prefect, server_url
+from flows.prefect_api import PLANNER, open_prefect, server_url
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError
-
-PLANNER = "planner"
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,15 @@ class DeployOptions:
 
 def deploy(app: App, options: DeployOptions) -> DeployReport:
     """Make the server as declared; what had to change for that."""
-    declared, changes = declared_deployments(options.pool), Changes(options.dry_run)
+    sources, changes = app.registry.sources(), Changes(options.dry_run)
+    declared = _declared(sources, options.pool)
     server, pool = server_url(), declared[0].pool
     try:
         with open_prefect() as client:
             _keep_pool(client, pool, changes)
             for one in declared:
-                _keep_deployment(app, PresentDeployment(client, one), options, changes)
+                _keep_deployment(PresentDeployment(client, one), sources, options, changes)
+            remove_obsolete(client, declared, changes)
             for automation in declared_automations():
                 keep_automation(client, automation, changes)
         # Last: how much each source may do depends on how many are scheduled.
@@ -57,6 +59,13 @@ def _of_limit(one: LimitChange) -> Change:
     )
 
 
+def _declared(sources: list[dict[str, Any]], pool: str | None) -> list[DeclaredDeployment]:
+    """Those of `prefect.yaml`, and one for each harvest there can be."""
+    declared = declared_deployments(pool)
+    planner = next(one for one in declared if one.name == PLANNER)
+    return declared + harvest_deployments(planner, sources)
+
+
 def _keep_pool(client: SyncPrefectClient, name: str, changes: Changes) -> None:
     """Make the pool where there is none; one that is there may be of another type and stays as it is."""
     try:
@@ -67,11 +76,9 @@ def _keep_pool(client: SyncPrefectClient, name: str, changes: Changes) -> None:
         changes.make(partial(client.create_work_pool, pool), Change(Kind.POOL, name, Did.CREATED))
 
 
-def _keep_deployment(app: App, deployment: PresentDeployment, options: DeployOptions, changes: Changes) -> None:
-    sources = app.registry.sources()
+def _keep_deployment(
+    deployment: PresentDeployment, sources: list[dict[str, Any]], options: DeployOptions, changes: Changes
+) -> None:
     deployment.keep([source["code"] for source in sources], changes)
     executors = options.executors or executors_present(deployment.schedules)
-    wanted = declared_schedules(deployment.declared.schedules, executors)
-    if deployment.declared.name == PLANNER:
-        wanted += harvest_schedules(sources)
-    deployment.keep_schedules(wanted, changes)
+    deployment.keep_schedules(declared_schedules(deployment.declared.schedules, executors), changes)

@@ -14,9 +14,11 @@ from prefect.exceptions import ObjectNotFound
 from prefect.utilities.callables import parameter_schema
 
 from flows.deploying.declared import DeclaredDeployment
-from flows.deploying.forms import with_source_choice
+from flows.deploying.forms import form_schema
+from flows.deploying.harvests import obsolete_harvests
 from flows.deploying.report import Change, Changes, Did, Kind
 from flows.deploying.schedules import PresentSchedule, WantedSchedule, is_missing, is_obsolete
+from flows.prefect_api import PLANNER, deployments_of
 from ingest_core import __version__
 
 
@@ -40,7 +42,7 @@ class PresentDeployment:
         found = self._found
         if found is None:
             return []
-        return [PresentSchedule(found.id, one.id, one.slug, one.parameters or {}) for one in found.schedules]
+        return [PresentSchedule(found.id, one.id, one.slug) for one in found.schedules]
 
     def keep(self, codes: list[str], changes: Changes) -> None:
         """Make it as declared, with these sources to choose from."""
@@ -74,7 +76,7 @@ class PresentDeployment:
             "version": __version__,
             "tags": self.declared.tags,
             "parameters": self.declared.parameters,
-            "parameter_openapi_schema": with_source_choice(schema, codes),
+            "parameter_openapi_schema": form_schema(schema, codes),
             "enforce_parameter_schema": True,
             "work_pool_name": self.declared.pool,
             "work_queue_name": self.declared.queue,
@@ -115,6 +117,14 @@ class PresentDeployment:
             return self._client.read_deployment_by_name(self.name)
         except ObjectNotFound:
             return None
+
+
+def remove_obsolete(client: SyncPrefectClient, wanted: list[DeclaredDeployment], changes: Changes) -> None:
+    """Remove the deployments of harvests there are no more; their runs stay."""
+    present = {one.name: one for one in deployments_of(client, PLANNER) if "patra" in one.tags}
+    for name in obsolete_harvests(present, wanted):
+        change = Change(Kind.DEPLOYMENT, f"{PLANNER}/{name}", Did.REMOVED)
+        changes.make(partial(client.delete_deployment, present[name].id), change)
 
 
 def _load(entrypoint: str) -> Flow[Any, Any]:

@@ -4,9 +4,11 @@ from copy import deepcopy
 from typing import Any
 
 
-def with_source_choice(schema: dict[str, Any], codes: list[str]) -> dict[str, Any]:
-    """The parameter schema in which every `source` is one of these."""
+def form_schema(schema: dict[str, Any], codes: list[str]) -> dict[str, Any]:
+    """The parameter schema, headed by what it is about, in which every `source` is one of these."""
     chosen = deepcopy(schema)
+    for group in chosen.get("properties", {}).values():
+        group["title"] = group.pop("description", group["title"]).rstrip(".")
     for definition in chosen.get("definitions", {}).values():
         source = definition.get("properties", {}).get("source")
         if source is not None:

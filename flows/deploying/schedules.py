@@ -1,14 +1,12 @@
 """The schedules a deployment should have, and what that means for those it has."""
 
-import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from ingest_core.model.codes import Operation
-
 _EXECUTOR = "executor-"
+_TIMING = ("interval", "anchor_date", "cron", "timezone")
 
 
 @dataclass(frozen=True)
@@ -33,29 +31,6 @@ class PresentSchedule:
     deployment_id: UUID
     id: UUID
     slug: str | None
-    parameters: dict[str, Any]
-
-
-def harvest_schedules(sources: list[dict[str, Any]]) -> list[WantedSchedule]:
-    """One for every endpoint that can be harvested, at a minute of its own, inactive until it is wanted."""
-    return [
-        WantedSchedule(slug, _hourly(slug), {"parameters": asked}, active=False)
-        for source in sources
-        for slug, asked in _harvests(source)
-    ]
-
-
-def _harvests(source: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
-    code = source["code"]
-    names = [one["name"] for one in source["endpoints"] if Operation.HARVEST in one["operations"]]
-    if len(names) == 1:
-        return [(code, {"source": code})]
-    return [(f"{code}-{name}", {"source": code, "endpoint": name}) for name in names]
-
-
-def _hourly(slug: str) -> dict[str, Any]:
-    """Every hour at a minute that stays the same, so that sources do not begin together."""
-    return {"cron": f"{zlib.crc32(slug.encode()) % 60} * * * *", "timezone": "UTC"}
 
 
 def declared_schedules(declared: list[dict[str, Any]], executors: int) -> list[WantedSchedule]:
@@ -70,8 +45,8 @@ def declared_schedules(declared: list[dict[str, Any]], executors: int) -> list[W
 
 
 def _wanted(entry: dict[str, Any]) -> WantedSchedule:
-    timing = {name: entry[name] for name in ("interval", "anchor_date", "timezone")}
-    return WantedSchedule(entry["slug"], timing, entry.get("parameters", {}))
+    timing = {name: entry[name] for name in _TIMING if name in entry}
+    return WantedSchedule(entry["slug"], timing, entry.get("parameters", {}), entry.get("active", True))
 
 
 def _later(first: WantedSchedule, number: int) -> WantedSchedule:
@@ -102,12 +77,4 @@ def is_missing(wanted: WantedSchedule, present: list[PresentSchedule]) -> bool:
 
 def is_obsolete(one: PresentSchedule, wanted: list[WantedSchedule]) -> bool:
     """Whether it was made by us and is wanted no more; a schedule of the user's own is left alone."""
-    return _is_ours(one) and all(one.slug != other.slug for other in wanted)
-
-
-def _is_ours(one: PresentSchedule) -> bool:
-    if one.slug is None:
-        return False
-    asked = one.parameters.get("parameters") or {}
-    names = {asked.get("source"), f"{asked.get('source')}-{asked.get('endpoint')}"}
-    return one.slug in names or one.slug.startswith(_EXECUTOR)
+    return (one.slug or "").startswith(_EXECUTOR) and all(one.slug != other.slug for other in wanted)

@@ -56,12 +56,19 @@ def patra(room: ControlRoom, monkeypatch_module: pytest.MonkeyPatch) -> Iterator
 
 
 def _deployment(room: ControlRoom, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = room.ask("GET", f"/deployments/name/{name}/{name}")
+    flow = "planner" if name.startswith("harvest-") else name
+    found: dict[str, Any] = room.ask("GET", f"/deployments/name/{flow}/{name}")
     return found
 
 
 def _schedules(room: ControlRoom, name: str) -> dict[str, dict[str, Any]]:
     return {one["slug"]: one for one in _deployment(room, name)["schedules"]}
+
+
+def _harvests(room: ControlRoom) -> set[str]:
+    """The sources that have a deployment of their own."""
+    names = {one["name"] for one in room.ask("POST", "/deployments/filter", {})}
+    return {name.removeprefix("harvest-") for name in names if name.startswith("harvest-")}
 
 
 def _choice(room: ControlRoom, name: str, model: str) -> list[str]:
@@ -92,14 +99,17 @@ def test_all_is_deployed_once(patra: Patra, room: ControlRoom) -> None:
     assert report["pool"] == {"name": "patra", "change": "created"}
     assert {change for kind in _changed(report).values() for _, change in kind} == {"created"}
 
-    planner, schedules = _deployment(room, "planner"), _schedules(room, "planner")
+    planner = _deployment(room, "planner")
     assert planner["entrypoint"] == "flows.planner.planner"
     assert (planner["path"], planner["pull_steps"]) == (None, [])
     assert planner["work_pool_name"] == "patra"
-    assert set(schedules) == HARVESTED
-    assert not any(one["active"] for one in schedules.values())
-    assert len({one["schedule"]["cron"] for one in schedules.values()}) > len(HARVESTED) / 2
-    assert schedules["pubmed"]["parameters"] == {"parameters": {"source": "pubmed"}}
+    assert planner["schedules"] == []
+    assert _harvests(room) == HARVESTED
+    harvests = [_deployment(room, f"harvest-{code}") for code in HARVESTED]
+    schedules = [schedule for one in harvests for schedule in one["schedules"]]
+    assert [one["active"] for one in schedules] == [False] * len(HARVESTED)
+    assert len({one["schedule"]["cron"] for one in schedules}) > len(HARVESTED) / 2
+    assert _deployment(room, "harvest-pubmed")["parameters"] == {"parameters": {"source": "pubmed"}}
     assert _choice(room, "planner", "PlanParameters") == sorted([*HARVESTED, "semanticscholar"])
     assert _choice(room, "executor", "ExecuteParameters") == sorted([*HARVESTED, "semanticscholar"])
     executor = _schedules(room, "executor")["executor-1"]
@@ -117,22 +127,22 @@ def test_all_is_deployed_once(patra: Patra, room: ControlRoom) -> None:
 
 
 def test_what_a_user_changed_stays(patra: Patra, room: ControlRoom) -> None:
-    planner = _deployment(room, "planner")
-    place, mine = f"/deployments/{planner['id']}/schedules", _schedules(room, "planner")["crossref"]["id"]
+    harvest = _deployment(room, "harvest-crossref")
+    place, mine = f"/deployments/{harvest['id']}/schedules", _schedules(room, "harvest-crossref")["hourly"]["id"]
     nightly = {"cron": "15 2 * * *", "timezone": "Europe/Berlin"}
     room.ask("PATCH", f"{place}/{mine}", {"active": True, "schedule": nightly})
-    own = {"schedule": {"interval": 7200}, "active": True, "parameters": {"parameters": {"source": "doaj"}}}
+    own = {"schedule": {"interval": 7200}, "active": True, "parameters": {"parameters": {"query": "heart"}}}
     (added,) = room.ask("POST", place, [own])
     (crashed,) = [one for one in room.ask("POST", "/automations/filter", {}) if "heartbeats" in one["name"]]
     room.ask("PATCH", f"/automations/{crashed['id']}", {"enabled": False})
-    room.ask("PATCH", f"/deployments/{planner['id']}", {"paused": True})
+    room.ask("PATCH", f"/deployments/{harvest['id']}", {"paused": True})
 
     assert _changed(patra("deploy")) == {}
 
-    kept = {one["id"]: one for one in _deployment(room, "planner")["schedules"]}
+    kept = {one["id"]: one for one in _deployment(room, "harvest-crossref")["schedules"]}
     assert (kept[mine]["active"], kept[mine]["schedule"]["cron"]) == (True, "15 2 * * *")
     assert kept[added["id"]]["active"]
-    assert _deployment(room, "planner")["paused"]
+    assert _deployment(room, "harvest-crossref")["paused"]
     assert not room.ask("GET", f"/automations/{crashed['id']}")["enabled"]
 
 
@@ -154,14 +164,15 @@ def test_what_is_not_as_declared_is_put_right(patra: Patra, room: ControlRoom) -
 def test_a_new_source_is_offered_and_one_that_is_gone_is_not(patra: Patra, room: ControlRoom) -> None:
     patra.apply_crossref(source={"code": "museum"})
     report = patra("deploy")
-    assert {one["what"] for one in report["deployments"]} == {"parameter_openapi_schema"}
-    assert _changed(report)["schedules"] == [("planner/planner museum", "created")]
+    assert {one["what"] for one in report["deployments"]} == {"parameter_openapi_schema", ""}
+    assert ("planner/harvest-museum", "created") in _changed(report)["deployments"]
+    assert _changed(report)["schedules"] == [("planner/harvest-museum hourly", "created")]
     assert "museum" in _choice(room, "planner", "PlanParameters")
 
     _forget(patra, "museum")
-    assert _changed(patra("deploy"))["schedules"] == [("planner/planner museum", "removed")]
+    assert ("planner/harvest-museum", "removed") in _changed(patra("deploy"))["deployments"]
     assert "museum" not in _choice(room, "planner", "PlanParameters")
-    assert set(_schedules(room, "planner")) == {*HARVESTED, None}
+    assert _harvests(room) == HARVESTED
 
 
 def _forget(patra: Patra, code: str) -> None:

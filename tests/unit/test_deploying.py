@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.deploying.declared import declared_automations, declared_deployments
-from flows.deploying.forms import with_source_choice
+from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
+from flows.deploying.forms import form_schema
+from flows.deploying.harvests import harvest_deployments, obsolete_harvests
 from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
 from flows.deploying.schedules import (
     PresentSchedule,
     WantedSchedule,
     declared_schedules,
     executors_present,
-    harvest_schedules,
     is_missing,
     is_obsolete,
 )
@@ -34,11 +34,12 @@ UNDERSTOOD = {
 
 
 def _source(code: str, **endpoints: list[str]) -> dict[str, Any]:
-    return {"code": code, "endpoints": [{"name": name, "operations": known} for name, known in endpoints.items()]}
+    known = [{"name": name, "operations": operations} for name, operations in endpoints.items()]
+    return {"code": code, "name": f"The {code}", "endpoints": known}
 
 
-def _present(slug: str | None, **asked: str) -> PresentSchedule:
-    return PresentSchedule(uuid.uuid4(), uuid.uuid4(), slug, {"parameters": asked} if asked else {})
+def _present(slug: str | None) -> PresentSchedule:
+    return PresentSchedule(uuid.uuid4(), uuid.uuid4(), slug)
 
 
 def test_prefect_yaml_says_nothing_that_is_not_understood() -> None:
@@ -68,21 +69,40 @@ def test_every_deployment_sends_heartbeats_and_has_the_tag_the_automations_look_
         assert tag in (related if isinstance(related, list) else [related])
 
 
-def test_each_endpoint_that_can_be_harvested_has_an_inactive_schedule_of_its_own() -> None:
-    sources = [
-        _source("crossref", works=["BACKFILL", "HARVEST"]),
-        _source("semanticscholar", paper=["UPDATE"]),
-        _source("museum", objects=["HARVEST"], people=["HARVEST"], labels=["UPDATE"]),
+SOURCES = [
+    _source("crossref", works=["BACKFILL", "HARVEST"]),
+    _source("semanticscholar", paper=["UPDATE"]),
+    _source("museum", objects=["HARVEST"], people=["HARVEST"], labels=["UPDATE"]),
+]
+
+
+def _harvests() -> list[DeclaredDeployment]:
+    (planner,) = [one for one in declared_deployments() if one.name == "planner"]
+    return harvest_deployments(planner, SOURCES)
+
+
+def test_each_endpoint_that_can_be_harvested_has_a_deployment_of_its_own() -> None:
+    wanted = _harvests()
+    assert [(one.name, one.parameters["parameters"]) for one in wanted] == [
+        ("harvest-crossref", {"source": "crossref"}),
+        ("harvest-museum-objects", {"source": "museum", "endpoint": "objects"}),
+        ("harvest-museum-people", {"source": "museum", "endpoint": "people"}),
     ]
-    wanted = harvest_schedules(sources)
-    assert [(one.slug, one.parameters["parameters"]) for one in wanted] == [
-        ("crossref", {"source": "crossref"}),
-        ("museum-objects", {"source": "museum", "endpoint": "objects"}),
-        ("museum-people", {"source": "museum", "endpoint": "people"}),
-    ]
+    assert {one.entrypoint for one in wanted} == {"flows.planner.planner"}
+    assert wanted[1].tags == ["patra", "source:museum"]
+    assert "The museum" in wanted[1].description
+
+
+def test_each_harvest_waits_at_a_minute_of_its_own_until_it_is_wanted() -> None:
+    wanted = [schedule for one in _harvests() for schedule in declared_schedules(one.schedules, 1)]
     assert not any(one.active for one in wanted)
     assert len({one.timing["cron"] for one in wanted}) == 3
-    assert wanted == harvest_schedules(sources)
+    assert _harvests() == _harvests()
+
+
+def test_harvests_go_with_their_source_and_what_is_not_a_harvest_stays() -> None:
+    present = ["harvest-museum-labels", "harvest-crossref", "planner", "nightly"]
+    assert obsolete_harvests(present, _harvests()) == ["harvest-museum-labels"]
 
 
 DECLARED = [{"slug": "executor-1", "interval": 300, "anchor_date": "2026-01-01T00:00:00+00:00", "timezone": "UTC"}]
@@ -113,29 +133,30 @@ def test_without_a_number_the_executors_there_are_stay() -> None:
 def test_a_schedule_that_is_there_is_its_users() -> None:
     wanted = WantedSchedule("crossref", {}, {})
     assert is_missing(wanted, [])
-    assert not is_missing(wanted, [_present("crossref", source="crossref", query="heart")])
+    assert not is_missing(wanted, [_present("crossref")])
 
 
-def test_ours_go_with_their_source_and_a_users_own_stay() -> None:
-    wanted = harvest_schedules([_source("crossref", works=["HARVEST"])])
-    assert is_obsolete(_present("museum", source="museum"), wanted)
-    assert is_obsolete(_present("museum-people", source="museum", endpoint="people"), wanted)
+def test_executors_too_many_go_and_a_users_own_schedules_stay() -> None:
+    wanted = declared_schedules(DECLARED, 1)
     assert is_obsolete(_present("executor-2"), wanted)
-    assert not is_obsolete(_present("crossref", source="crossref"), wanted)
-    assert not is_obsolete(_present(None, source="museum"), wanted)
-    assert not is_obsolete(_present("nightly", source="museum"), wanted)
+    assert not is_obsolete(_present("executor-1"), wanted)
+    assert not is_obsolete(_present(None), wanted)
+    assert not is_obsolete(_present("nightly"), wanted)
 
 
-def test_every_source_of_a_form_becomes_a_choice() -> None:
+def test_a_form_is_headed_by_what_it_is_about_and_its_sources_are_a_choice() -> None:
     text, left_out = {"type": "string", "title": "Source"}, {"anyOf": [{"type": "string"}, {"type": "null"}]}
     schema = {
+        "properties": {"parameters": {"title": "parameters", "description": "What to plan."}},
         "definitions": {
             "PlanParameters": {"properties": {"source": text, "query": {"type": "string"}}},
             "ExecuteParameters": {"properties": {"source": left_out}},
             "Operation": {"enum": ["HARVEST"]},
-        }
+        },
     }
-    chosen = with_source_choice(schema, ["pubmed", "crossref"])["definitions"]
+    shown = form_schema(schema, ["pubmed", "crossref"])
+    assert shown["properties"] == {"parameters": {"title": "What to plan"}}
+    chosen = shown["definitions"]
     assert chosen["PlanParameters"]["properties"] == {
         "source": {"type": "string", "title": "Source", "enum": ["crossref", "pubmed"]},
         "query": {"type": "string"},

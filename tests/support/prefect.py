@@ -74,6 +74,10 @@ class Process:
         """Send the process alone a signal."""
         self._process.send_signal(number)
 
+    def wait(self, seconds: float) -> int:
+        """Its exit code, once it has ended by itself."""
+        return self._process.wait(seconds)
+
     def kill(self) -> None:
         """End it and its children at once, as a machine does that loses power."""
         for pid in (*self.children(), self.pid):
@@ -152,7 +156,11 @@ class ControlRoom:
         self._client = httpx.Client(base_url=self.api_url, trust_env=False, timeout=60)
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -177,10 +185,10 @@ class ControlRoom:
         self.server.kill()
         self.start()
 
-    def answers(self) -> bool:
-        """Whether the server is there."""
+    def answers(self, api_url: str | None = None) -> bool:
+        """Whether the server is there, or the one at another address."""
         try:
-            return httpx.get(f"{self.api_url}/health", trust_env=False).status_code == httpx.codes.OK
+            return httpx.get(f"{api_url or self.api_url}/health", trust_env=False).status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
 

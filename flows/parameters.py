@@ -5,8 +5,9 @@ from abc import abstractmethod
 from datetime import UTC, datetime
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
@@ -16,8 +17,16 @@ from ingest_core.planning.request import LEAST_URGENT, MOST_URGENT, PlanRequest
 
 Source = Annotated[str, Field(title="Source", description="A registered source, such as crossref.")]
 Endpoint = Annotated[str | None, Field(title="Endpoint", description="Needed only where a source has several.")]
-From = Annotated[datetime | None, Field(title="From", description="Lower bound, included; UTC.")]
-To = Annotated[datetime | None, Field(title="To", description="Upper bound, not included; UTC.")]
+_BY_DAY: dict[str, JsonValue] = {"format": "date"}
+"""The form picks a day, and whoever calls the API may name a time: Prefect's picker of times gets midnight wrong."""
+
+From = Annotated[
+    datetime | None, Field(title="From", description="The first day to read (UTC).", json_schema_extra=_BY_DAY)
+]
+To = Annotated[
+    datetime | None,
+    Field(title="To", description="The first day not to read any more (UTC).", json_schema_extra=_BY_DAY),
+]
 Query = Annotated[
     str | None,
     Field(
@@ -54,6 +63,22 @@ class Form(BaseModel):
     """One group of the run form; what it does not know is refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """What may be left out is an empty box; with a null beside it, the form would ask which of two types it is."""
+        shown = handler(core)
+        fields = handler.resolve_ref_schema(shown)["properties"]
+        fields.update({name: _without_null(field) for name, field in fields.items()})
+        return shown
+
+
+def _without_null(field: JsonSchemaValue) -> JsonSchemaValue:
+    kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
+    if len(kinds) != 1:
+        return field
+    said = {name: value for name, value in field.items() if name != "anyOf" and (name, value) != ("default", None)}
+    return {**kinds[0], **said}
 
 
 class Pace(Form):
@@ -177,10 +202,10 @@ class BackfillParameters(PlanForm):
     """A period to fill, beside the harvests."""
 
     source: Source
-    window_from: datetime = Field(title="From", description="Lower bound, included; UTC.")
+    window_from: datetime = Field(title="From", description="The first day to read (UTC).", json_schema_extra=_BY_DAY)
     window_to: To = Field(
         default=None,
-        description="Upper bound, not included; UTC. Left out: up to where the harvest stands.",
+        description="The first day not to read any more (UTC). Left out: up to where the harvest stands.",
     )
     campaign: Campaign = Field(
         default=None,

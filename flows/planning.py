@@ -1,6 +1,5 @@
 """What the planning flows do: request -> snapshot -> window -> trigger -> sizes -> tasks, and a page that shows it."""
 
-import re
 from datetime import datetime
 from typing import Any
 
@@ -51,7 +50,7 @@ def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanR
         report = _store(request, compiled, moment)
         campaign = report.plan.remarks.get("campaign")
         label_run(name, [*tags, f"plan:{report.plan.plan_id}", *([f"campaign:{campaign}"] if campaign else [])])
-    show_page(_key(partition), plan_page(report, partition), f"{name}: {plan_headline(report)}")
+    show_page(plan_page(report, partition), f"{name}: {plan_headline(report)}")
     return report
 
 
@@ -82,11 +81,6 @@ def _name(request: PlanRequest, decision: WindowDecision) -> str:
 
 def _tags(request: PlanRequest, partition: Partition) -> list[str]:
     return [f"source:{request.source}", f"endpoint:{partition.endpoint_name}", f"operation:{request.operation}"]
-
-
-def _key(partition: Partition) -> str:
-    """Under which the pages of a partition's plans follow each other."""
-    return re.sub(r"[^a-z0-9]+", "-", f"plan-{partition}".lower())
 
 
 @task(name="compile", task_run_name="compile {request.source}", cache_policy=NO_CACHE)

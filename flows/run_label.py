@@ -20,9 +20,10 @@ def label_run(name: str, tags: Iterable[str]) -> None:
         get_run_logger().warning("this run keeps its name and tags: %s", error)
 
 
-def show_page(key: str, markdown: str, description: str) -> None:
+def show_page(markdown: str, description: str) -> None:
     """A page on this run's Artifacts tab; a server that cannot just now ends nothing."""
     try:
-        create_markdown_artifact(markdown, key=key, description=description)
+        # With a key, the tab would lead to all runs' pages under that key, and from there to one of them.
+        create_markdown_artifact(markdown, description=description)
     except Exception as error:
         get_run_logger().warning("this run has no page: %s", error)

@@ -8,6 +8,7 @@ from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
 from flows.backfill import backfill
+from flows.executor import executor
 from flows.parameters import BackfillParameters, ExecuteParameters, PlanParameters
 from flows.planner import planner
 from ingest_core.model.codes import Operation
@@ -126,6 +127,26 @@ def test_every_field_of_a_form_has_a_title_and_a_help_text(flow: Any) -> None:
 
     assert [name for name, field in fields if not field.get("title") and name not in bare] == []
     assert [name for name, field in fields if not field.get("description") and name not in bare] == []
+
+
+@pytest.mark.parametrize("flow", [planner, backfill, executor])
+def test_what_may_be_left_out_is_an_empty_box_and_no_choice_of_types(flow: Any) -> None:
+    definitions = parameter_schema(flow).definitions
+    fields = [field for form in definitions.values() for field in form.get("properties", {}).items()]
+
+    assert len(fields) > 5
+    assert [name for name, field in fields if "anyOf" in field] == []
+
+
+def test_a_period_is_picked_by_day_and_may_be_left_empty() -> None:
+    fields = parameter_schema(backfill).definitions["BackfillParameters"]
+
+    for name in ("window_from", "window_to"):
+        shown = fields["properties"][name]
+        assert (shown["type"], shown["format"], "default" in shown) == ("string", "date", False)
+    assert fields["required"] == ["source", "window_from"]
+    form = BackfillParameters.model_validate({"source": "crossref", "window_from": "2026-01-01", "window_to": None})
+    assert form.request(NOW).user_from == datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_a_form_begins_with_what_is_asked_most() -> None:

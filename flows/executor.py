@@ -1,51 +1,172 @@
-"""The executor flow: leases tasks and works them, one Prefect task each."""
+"""The executor flow: tasks are worked side by side, one Prefect task each, in slots that all executors share."""
 
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from prefect import flow, get_run_logger, runtime, task
+from prefect import Flow, State, flow, get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun as PrefectFlowRun
+from prefect.context import TaskRunContext
+from prefect.futures import PrefectFuture
+from prefect.states import Cancelled, Completed, Failed
+from prefect.task_runners import ThreadPoolTaskRunner
 
+from flows.execution_page import tags_of
+from flows.execution_watch import ExecutionWatch
 from flows.parameters import ExecuteParameters
+from flows.signals import stopped_by_signals
 from flows.wiring import open_app
+from ingest_core.bootstrap import App
+from ingest_core.execution.conclusion import conclude
 from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.work import FlowRun, Lease, Task
+from ingest_core.model.naming import slice_name
+from ingest_core.model.work import Due, FlowRun, Partition, Task
 
 
-class TasksFailed(Exception):
-    """Some tasks of the run ended FAILED."""
+@dataclass
+class Hand:
+    """What the tasks of one flow run share: the application, and which of them works what."""
+
+    app: App
+    tasks: dict[int, Task] = field(default_factory=dict)
+    ends: dict[int, RunSummary | BaseException] = field(default_factory=dict)
 
 
-@task(name="run task", task_run_name="{partition} slice {slice_no} {window}", retries=0, cache_policy=NO_CACHE)
-def run_task(lease: Lease, partition: str, slice_no: int, window: str) -> RunSummary:
+_hand: ContextVar[Hand] = ContextVar("hand")
+
+
+@task(name="work slice", task_run_name="{name}", retries=0, cache_policy=NO_CACHE, persist_result=False)
+def work_slice(task_id: int, name: str) -> State[None]:
     """Work one leased task to its end; only small values cross into Prefect."""
-    flow_run = FlowRun(str(runtime.flow_run.id), str(runtime.task_run.id))
+    hand, context = _hand.get(), TaskRunContext.get()
+    leased = hand.tasks.pop(task_id)
+    if context:  # not by Prefect's own way: for each tag it asks the server for a limit before a task may begin
+        context.task_run.tags = sorted({*context.task_run.tags, *tags_of(leased)})
+    try:
+        summary = hand.app.executor.runner.run(leased, FlowRun(runtime.flow_run.id, runtime.task_run.id))
+    except BaseException as error:
+        hand.ends[task_id] = error
+        raise
+    hand.ends[task_id] = summary
+    return _state_of(summary)
+
+
+def _state_of(summary: RunSummary) -> State[None]:
+    """The task run's state, which Prefect logs; what is neither good nor bad is worth a warning."""
+    counts = ", ".join(f"{number} {name}" for name, number in summary.counts.json().items())
+    read = f"{summary.batches} pages, {counts}"
+    message = f"{summary.error} ({read})" if summary.error else read
+    if summary.status == TaskStatus.FAILED:
+        return Failed(message=message)
+    if summary.status == TaskStatus.SUCCEEDED:
+        return Completed(message=message)
+    get_run_logger().warning(message)
+    names = {TaskStatus.PARTIAL: "Partial", TaskStatus.QUEUED: "Requeued", None: "LeaseLost"}
+    return Completed(name=names[summary.status], message=message)
+
+
+def _submit(hand: Hand, leased: Task) -> "Future[RunSummary]":
+    """Have a task worked by Prefect, beside others."""
+    task_id, done = leased.lease.task_id, Future[RunSummary]()
+    hand.tasks[task_id] = leased
+
+    def settle(worked: PrefectFuture[State[None]]) -> None:
+        end = hand.ends.pop(task_id, None)
+        if isinstance(end, RunSummary):
+            done.set_result(end)
+        else:
+            done.set_exception(end or RuntimeError(f"Prefect did not work task {task_id}: {worked.state}"))
+
+    work_slice.submit(task_id, slice_name(leased)).add_done_callback(settle)
+    return done
+
+
+@contextmanager
+def _drained_by_sigterm(app: App) -> Iterator[None]:
+    """Let SIGTERM end the run in good order, where that can be: signals are the main thread's."""
+    can = threading.current_thread() is threading.main_thread()
+    with stopped_by_signals(app.executor.stop, (signal.SIGTERM,)) if can else nullcontext():
+        yield
+
+
+def _left_before(app: App, flow_run_id: str) -> list[Due]:
+    """What earlier attempts of this run left, if it is being retried."""
+    if (runtime.flow_run.run_count or 0) <= 1:
+        return []
+    left = app.executor.take_up(flow_run_id)
+    get_run_logger().info("%s tasks that this run left are queued again, and come first", len(left))
+    return left
+
+
+def _end_of(report: ExecuteReport, app: App, flow_run_id: str) -> State[dict[str, Any]]:
+    """The run's state: what failed is named, and a stop that was a cancel is one."""
+    stopped = app.executor.stop.is_set()
+    end = conclude(report, stopped=stopped)
+    if stopped and _is_cancelling(flow_run_id):
+        return Cancelled(message=end.message)
+    if end.good:
+        return Completed(message=end.message, data=report.json())
+    return Failed(message=end.message)
+
+
+def _is_cancelling(flow_run_id: str) -> bool:
+    with get_client(sync_client=True) as client:
+        state = client.read_flow_run(flow_run_id).state  # type: ignore[arg-type]
+    return state is not None and state.is_cancelling()
+
+
+def give_leases_back(flow: Flow[..., Any], flow_run: PrefectFlowRun, state: State[Any]) -> None:
+    """A flow run whose process is gone holds nothing any longer: others may work it at once."""
     with open_app() as app:
-        summary = app.executor.runner.run_leased(lease, flow_run)
-    logger = get_run_logger()
-    logger.info("%s pages, %s", summary.batches, summary.counts.json())
-    if summary.error:
-        level = logger.error if summary.status == TaskStatus.FAILED else logger.warning
-        level("%s: %s", summary.status or "lease lost", summary.error)
-    return summary
+        app.executor.give_back(str(flow_run.id))
 
 
-def _submit(leased: Task) -> RunSummary:
-    window = f"{leased.window.start:%Y-%m-%d %H:%M}-{leased.window.end:%H:%M}"
-    return run_task(leased.lease, str(leased.partition), leased.slice_no, window)
-
-
-@flow(name="executor", flow_run_name="execute {parameters.source}", validate_parameters=True)
+@flow(
+    name="executor",
+    flow_run_name="execute {parameters.subject}",
+    validate_parameters=True,
+    task_runner=ThreadPoolTaskRunner(),  # type: ignore[arg-type]  # of whatever its tasks give
+    on_crashed=[give_leases_back],
+    on_cancellation=[give_leases_back],
+)
 def executor(parameters: ExecuteParameters) -> dict[str, Any]:
-    """Work tasks until none is claimable.
+    """Work queued tasks, several at once, until the time is over or nothing is left to do.
 
     Args:
         parameters: What to work on, and how long.
     """
-    with open_app() as app:
-        report = app.executor.execute(
-            parameters.source, parameters.max_tasks, until_idle=parameters.until_idle, run=_submit
-        )
-    if report.failed:
-        raise TasksFailed(f"{report.failed} tasks ended FAILED: " + "; ".join(report.errors[:10]))
-    return report.json()
+    flow_run_id = str(runtime.flow_run.id)
+    with open_app() as app, _drained_by_sigterm(app):
+        hand = Hand(app)
+        token = _hand.set(hand)
+        try:
+            with ExecutionWatch(app, parameters) as watch:
+                first = _left_before(app, flow_run_id)
+                bounds, submit = parameters.bounds(), partial(_submit, hand)
+                report = app.executor.execute_flow_run(flow_run_id, bounds, submit, _Unlimited(), first, watch)
+                end = _end_of(report, app, flow_run_id)
+                watch.conclude(report, end.message or "")
+        finally:
+            _hand.reset(token)
+    return end  # type: ignore[return-value]  # Prefect takes the state, and gives its data to whoever called
+
+
+class _Unlimited:
+    """Slots without end."""
+
+    def take(self, partition: Partition) -> "_Unlimited":
+        """A slot."""
+        return self
+
+    def release(self) -> None:
+        """Give it back."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from ingest_core.execution.shift import Bounds
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import as_utc, within_reach
@@ -289,3 +290,19 @@ class ExecuteParameters(Form):
         title="Wait for work",
         description="Stay for all of these minutes, and take up work as it appears. Meant for schedules.",
     )
+
+    @property
+    def subject(self) -> str:
+        """What is worked, as the run's name says it."""
+        return self.source or "all sources"
+
+    def bounds(self) -> Bounds:
+        """What the executor may take on, and how long it stays."""
+        return Bounds(
+            source=self.source,
+            max_tasks=self.max_tasks,
+            at_once=self.at_once,
+            seconds=60 * self.minutes,
+            until_idle=self.until_idle,
+            wait_for_work=self.wait_for_work,
+        )

@@ -129,7 +129,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         registry=registry,
         planner=planner,
         reslicer=Reslicer(plans, strategies(), probe),
-        executor=Executor(queue, cursors, runner, owner, settings.lease_ttl_seconds, stop),
+        executor=Executor(queue, cursors, control, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         control=control,
         cursor_reports=SqlCursorReports(database),

@@ -6,11 +6,12 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table
-from flows.cli.signals import stopped_by_signals
+from flows.signals import stopped_by_signals
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
-from ingest_core.execution.execute import ExecuteReport
 from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.report import ExecuteReport
+from ingest_core.execution.shift import Bounds, Nobody
 from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.work import Task
 
@@ -37,11 +38,13 @@ def execute(
         if source:
             app.registry.rows(source)
         with stopped_by_signals(app.executor.stop):
-            report = _execute(app, source, max_tasks, until_idle=until_idle, show=not as_json and on_terminal())
+            bounds = Bounds(source, max_tasks, until_idle=until_idle)
+            report = _execute(app, bounds, show=not as_json and on_terminal())
         if app.executor.stop.is_set():
             raise PatraError(
                 "INTERRUPTED", "interrupted; the task in work is queued again", where="execute", remedy="execute again"
             )
+        report.raise_unreachable()
     if as_json:
         print_json(report.json())
     else:
@@ -50,21 +53,29 @@ def execute(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _execute(app: App, source: str | None, max_tasks: int | None, *, until_idle: bool, show: bool) -> ExecuteReport:
+def _execute(app: App, bounds: Bounds, *, show: bool) -> ExecuteReport:
     if not show:
-        return app.executor.execute(source, max_tasks, until_idle=until_idle)
-    queued = sum(entry["counts"]["QUEUED"] for entry in app.readside.status(source))
+        return app.executor.execute(bounds)
+    queued = sum(entry["counts"]["QUEUED"] for entry in app.readside.status(bounds.source))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors) as progress:
-        bar = progress.add_task("tasks", total=queued)
+        return app.executor.execute(bounds, _Bar(progress, queued))
 
-        def run(task: Task) -> RunSummary:
-            progress.update(bar, description=f"{task.partition} slice {task.slice_no}")
-            summary = app.executor.runner.run(task)
-            progress.advance(bar)
-            return summary
 
-        return app.executor.execute(source, max_tasks, until_idle=until_idle, run=run)
+class _Bar(Nobody):
+    """Shows how far it is."""
+
+    def __init__(self, progress: Progress, queued: int) -> None:
+        self._progress = progress
+        self._bar = progress.add_task("tasks", total=queued)
+
+    def began(self, task: Task) -> None:
+        """Say what is worked."""
+        self._progress.update(self._bar, description=f"{task.partition} slice {task.slice_no}")
+
+    def ended(self, task: Task, summary: RunSummary) -> None:
+        """One more is done."""
+        self._progress.advance(self._bar)
 
 
 def _show_execution(report: ExecuteReport) -> None:

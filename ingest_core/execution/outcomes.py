@@ -35,6 +35,8 @@ class RunSummary:
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
     requests: int = 0
+    retries: int = 0
+    waited: timedelta = timedelta(0)
     error: str | None = None
     unreachable: bool = False
     fused: bool = False
@@ -147,6 +149,8 @@ def _summary(
         counts=walk.counts,
         batches=walk.batches,
         requests=walk.fetcher.tally.requests,
+        retries=walk.fetcher.tally.retries,
+        waited=walk.fetcher.tally.waited,
         error=str(error["message"]) if error else None,
         unreachable=unreachable,
     )

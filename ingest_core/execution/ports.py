@@ -1,6 +1,6 @@
 """What executing needs from stores and providers, and what they promise."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -11,20 +11,30 @@ from ingest_core.model.scope import WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, FlowRun, Lease, Partition, Task
+from ingest_core.model.work import Checkpoint, Due, FlowRun, Lease, Partition, Task
 
 
 class TaskQueue(Protocol):
     """A durable queue: at most one unexpired lease per task."""
 
-    def claim(self, owner: str, ttl_seconds: int, source: str | None = None) -> Task | None:
-        """The most urgent task that is due, leased to `owner`; none when there is none."""
+    def claim(
+        self, owner: str, ttl_seconds: int, source: str | None = None, besides: Collection[str] = ()
+    ) -> Task | None:
+        """The most urgent task that is due, leased to `owner`, of no source `besides`; none when there is none."""
 
-    def claim_many(self, owner: str, ttl_seconds: int, most: int, source: str | None = None) -> list[Task]:
+    def claim_many(
+        self, owner: str, ttl_seconds: int, most: int, source: str | None = None, besides: Collection[str] = ()
+    ) -> list[Task]:
         """Up to so many tasks that are due, the most urgent first, all leased to `owner`."""
 
-    def leased(self, lease: Lease) -> Task:
-        """The task behind a lease; LeaseLost when it is another's."""
+    def due(self, source: str | None = None, besides: Collection[str] = ()) -> list[Due]:
+        """Which partitions have due tasks, in the order in which to serve them; nothing is leased.
+
+        Every eighth look begins at the least urgent end, so that nothing starves.
+        """
+
+    def claim_due(self, owner: str, ttl_seconds: int, due: Due) -> Task | None:
+        """One of these tasks, leased to `owner`; none when others were quicker, or their partition has no room."""
 
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""
@@ -35,8 +45,28 @@ class TaskQueue(Protocol):
     def give_back_expired(self) -> int:
         """Queue again what dead workers held; how many."""
 
-    def waiting(self, source: str | None = None) -> timedelta | None:
+    def give_back_held(self, flow_run_id: str) -> list[Due]:
+        """Queue again what the processes of a flow run still hold, now that they are gone; which."""
+
+    def left_by(self, flow_run_id: str) -> list[Due]:
+        """Tasks that a flow run has begun and that wait to be worked again, the most urgent first."""
+
+    def waiting(self, source: str | None = None, besides: Collection[str] = ()) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
+
+
+class Slot(Protocol):
+    """The right to work one task of a partition at a time."""
+
+    def release(self) -> None:
+        """Give it back; others may have it."""
+
+
+class PartitionSlots(Protocol):
+    """How many tasks of a partition, and of all, may be worked at a time by all workers together."""
+
+    def take(self, partition: Partition) -> Slot | None:
+        """A slot of the partition, or none when there is no room now; it never waits."""
 
 
 class WorkControl(Protocol):

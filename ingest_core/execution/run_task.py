@@ -57,7 +57,7 @@ from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import LeaseLost, SchemaDrift, Unreachable
 from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
-from ingest_core.model.work import Checkpoint, FlowRun, Lease, Task
+from ingest_core.model.work import Checkpoint, FlowRun, Task
 
 log = logging.getLogger(__name__)
 
@@ -112,14 +112,6 @@ class TaskRunner:
         self._clock = clock
         self._stop = stop
         self._contact = contact
-
-    def run_leased(self, lease: Lease, flow: FlowRun) -> RunSummary:
-        """Work the task behind a lease, claimed by somebody else of this worker."""
-        try:
-            task = self._queue.leased(lease)
-        except LeaseLost as lost:
-            return RunSummary(lease.task_id, None, error=str(lost))
-        return self.run(task, flow)
 
     def run(self, task: Task, flow: FlowRun | None = None) -> RunSummary:
         """Work the task to its end, and let the watermark follow."""

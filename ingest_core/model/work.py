@@ -26,6 +26,17 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class Due:
+    """Tasks of a partition that wait to be worked: those of one priority, or one of them."""
+
+    partition: Partition
+    priority: int
+    task_id: int | None = None
+    shared: bool = False
+    """Whether tasks of other partitions wait at the same priority: then these take turns."""
+
+
+@dataclass(frozen=True)
 class Namespace:
     """Whose watermark it is."""
 
@@ -97,6 +108,11 @@ class Lease:
     ttl_seconds: int
 
 
+def flow_owner(flow_run_id: str, worker: str) -> str:
+    """Who leases what a process of a flow run works: all that such a run holds can be found."""
+    return f"flow:{flow_run_id}:{worker}"
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """How far a slice has been read, so that any later attempt goes on from there."""
@@ -153,6 +169,8 @@ class Task:
     ids: tuple[str, ...] = ()
     watermark: datetime | None = None
     budget: BudgetPayload | None = None
+    slice_count: int = 0
+    """How many slices its plan has."""
     control_version: int = 0
     """Of the partition's control, as it was when the task was claimed."""
 

@@ -1,7 +1,8 @@
 """Which tasks a claim takes: the most urgent, partition by partition in turn, and now and then the least urgent."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -10,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
-from ingest_core.model.work import Partition
+from ingest_core.model.work import Due, Partition
 from ingest_core.store.columns import PARTITION_COLUMNS, in_partition, partition_values
 from ingest_core.store.dialect import locked
 from ingest_core.store.tables import ing_partition_control, ing_task
@@ -53,6 +54,15 @@ class Head:
         return self.claimed_at or _LONG_AGO, self.control_id
 
 
+def _urgency(head: Head) -> tuple[int, datetime, int]:
+    """The most urgent first; of equals, who has waited longest."""
+    return (head.priority, *head.turn)
+
+
+Besides = Collection[str]
+"""Sources that are left alone."""
+
+NOBODY: Besides = ()
 Caps = Callable[[Partition], int | None]
 
 
@@ -61,27 +71,63 @@ def no_caps(_partition: Partition) -> None:
 
 
 def take_tasks(
-    connection: sa.Connection, now: datetime, most: int, source: str | None, caps: Caps, *, least_urgent: bool
+    connection: sa.Connection,
+    now: datetime,
+    most: int,
+    source: str | None,
+    caps: Caps,
+    besides: Besides = NOBODY,
+    *,
+    least_urgent: bool,
 ) -> list[int]:
     """The ids of up to so many due tasks, locked; in the order of their urgency."""
-    heads = _heads(connection, now, source, least_urgent=least_urgent)
+    heads = _heads(connection, now, source, besides, least_urgent=least_urgent)
     taken: list[int] = []
     served: set[int] = set()
     while heads and len(taken) < most:
         best = max if least_urgent else min
         level = best(head.priority for head in heads)
-        equals = sorted((head for head in heads if head.priority == level), key=lambda head: head.turn)
+        equals = sorted((head for head in heads if head.priority == level), key=_urgency)
         heads = [head for head in heads if head.priority != level]
         for head, ids in _deal(connection, now, equals, most - len(taken), taken, caps):
             taken += ids
             served |= {head.control_id} if len(equals) > 1 else set()  # who is alone is in nobody's way
         if least_urgent:
             least_urgent = False  # the rest of a larger claim is the most urgent again
-            heads = _heads(connection, now, source, least_urgent=False) if len(taken) < most else []
+            heads = _heads(connection, now, source, besides, least_urgent=False) if len(taken) < most else []
         elif len(taken) < most:
             heads += _after(connection, now, equals)
     _note_turns(connection, served, now)
     return taken
+
+
+def due_work(
+    connection: sa.Connection, now: datetime, source: str | None, besides: Besides, *, least_urgent: bool
+) -> list[Due]:
+    """Which partitions have due tasks, in the order in which to serve them; each with its first priority."""
+    heads = sorted(_heads(connection, now, source, besides, least_urgent=False), key=_urgency)
+    if least_urgent and heads:
+        last = _heads(connection, now, source, besides, least_urgent=True)
+        level = max(head.priority for head in last)
+        chosen = sorted((head for head in last if head.priority == level), key=_urgency)
+        heads = chosen + [head for head in heads if head not in chosen]
+    levels = Counter(head.priority for head in heads)
+    return [Due(head.partition, head.priority, shared=levels[head.priority] > 1) for head in heads]
+
+
+def take_due(connection: sa.Connection, now: datetime, due: Due, caps: Caps) -> list[int]:
+    """The id of one of these tasks, locked, unless its partition rests or has no room for it."""
+    control = connection.execute(_control_query(), partition_values(due.partition)).first()
+    if control is None:
+        return []
+    if _within_cap(connection, control.id, due.partition, caps, 1, []) < 1:
+        return []
+    asked = {"now": now, "share": 1, **partition_values(due.partition)}
+    asked |= {"priority": due.priority} if due.task_id is None else {"task_id": due.task_id}
+    ids = list(connection.execute(_due_query(besides=False, named=due.task_id is not None), asked).scalars())
+    if ids and due.shared:
+        _note_turns(connection, {control.id}, now)
+    return ids
 
 
 def _deal(
@@ -92,23 +138,27 @@ def _deal(
         if most <= 0:
             return
         head = heads[len(heads) - waiting]
-        share = _within_cap(connection, head, caps(head.partition), -(-most // waiting), taken)
+        share = _within_cap(connection, head.control_id, head.partition, caps, -(-most // waiting), taken)
         asked = {"priority": head.priority, "now": now, "share": share, **partition_values(head.partition)}
         asked |= {"taken": taken} if taken else {}
-        ids = list(connection.execute(_due_query(besides=bool(taken)), asked).scalars()) if share > 0 else []
+        query = _due_query(besides=bool(taken), named=False)
+        ids = list(connection.execute(query, asked).scalars()) if share > 0 else []
         if ids:
             most -= len(ids)
             yield head, ids
 
 
-def _within_cap(connection: sa.Connection, head: Head, cap: int | None, wanted: int, taken: list[int]) -> int:
+def _within_cap(
+    connection: sa.Connection, control_id: int, partition: Partition, caps: Caps, wanted: int, taken: list[int]
+) -> int:
     """How many of these the partition's cap has room for; none while another claim or a plan of it is under way."""
+    cap = caps(partition)
     if cap is None:
         return wanted
-    mine = sa.select(ing_partition_control.c.id).where(ing_partition_control.c.id == head.control_id)
+    mine = sa.select(ing_partition_control.c.id).where(ing_partition_control.c.id == control_id)
     if connection.execute(locked(mine, skip_locked=True)).first() is None:
         return 0
-    its = in_partition(ing_task, head.partition)
+    its = in_partition(ing_task, partition)
     leased = sa.and_(its, ing_task.c.status_code.in_([status.value for status in LEASED_TASKS]))
     begun = sa.and_(its, ing_task.c.id.in_(taken))
     live = connection.execute(sa.select(sa.func.count()).where(sa.or_(leased, begun))).scalar_one()
@@ -116,14 +166,14 @@ def _within_cap(connection: sa.Connection, head: Head, cap: int | None, wanted: 
 
 
 @cache
-def _due_query(*, besides: bool) -> sa.Select[Any]:
-    """Due tasks of a partition and a priority, locked; built once."""
+def _due_query(*, besides: bool, named: bool) -> sa.Select[Any]:
+    """Due tasks of a partition and a priority, or one of its tasks by its id, locked; built once."""
     table = ing_task
     query = sa.select(table.c.id).where(
         table.c.status_code == TaskStatus.QUEUED.value,
         *(table.c[name] == sa.bindparam(name) for name in PARTITION_COLUMNS),
         table.c.scheduled_at <= sa.bindparam("now"),
-        table.c.priority == sa.bindparam("priority"),
+        table.c.id == sa.bindparam("task_id") if named else table.c.priority == sa.bindparam("priority"),
     )
     if besides:
         query = query.where(table.c.id.not_in(sa.bindparam("taken", expanding=True)))
@@ -131,12 +181,14 @@ def _due_query(*, besides: bool) -> sa.Select[Any]:
     return locked(ordered.limit(sa.bindparam("share", type_=sa.Integer)), skip_locked=True)
 
 
-def _heads(connection: sa.Connection, now: datetime, source: str | None, *, least_urgent: bool) -> list[Head]:
+def _heads(
+    connection: sa.Connection, now: datetime, source: str | None, besides: Besides, *, least_urgent: bool
+) -> list[Head]:
     """Every active partition's first due priority, by one probe of the index each."""
     heads = []
     query = _heads_query(sourced=source is not None, least_urgent=least_urgent)
     for row in connection.execute(query, {"source": source} if source else {}).all():
-        if row.priority is not None:
+        if row.priority is not None and row.provenance_code not in besides:
             head: Head | None = Head(row.id, _partition(row), row.claimed_at, row.priority)
             if head and (least_urgent or row.due > now):
                 head = _first_due(connection, now, head, down=least_urgent)
@@ -203,6 +255,14 @@ def _note_turns(connection: sa.Connection, served: set[int], now: datetime) -> N
     ids = list(connection.execute(locked(free, skip_locked=True)).scalars()) if served else []
     if ids:
         connection.execute(sa.update(table).where(table.c.id.in_(ids)).values(claimed_at=now))
+
+
+@cache
+def _control_query() -> sa.Select[Any]:
+    """The control of a partition that may work; built once."""
+    control = ing_partition_control
+    mine = (control.c[name] == sa.bindparam(name) for name in PARTITION_COLUMNS)
+    return sa.select(control.c.id).where(*mine, control.c.control_code == ControlState.ACTIVE.value)
 
 
 def active_partitions(connection: sa.Connection, source: str | None) -> list[Partition]:

@@ -66,6 +66,13 @@ class SqlReadside:
             found = connection.execute(sa.select(*(table.c[name] for name in PARTITION_COLUMNS)).where(work))
             return {Partition(code, endpoint, Operation(name)) for code, endpoint, name in found}
 
+    def queued(self, source: str | None = None) -> int:
+        """How many tasks wait."""
+        query = sa.select(sa.func.count()).where(ing_task.c.status_code == TaskStatus.QUEUED.value)
+        mine = query.where(ing_task.c.provenance_code == source) if source else query
+        with self._database.read() as connection:
+            return connection.execute(mine).scalar_one()
+
     def plan_progress(self, plan_id: int) -> dict[str, int]:
         """How far a plan is: tasks in all and ended, pages and records so far."""
         live = (TaskStatus.QUEUED.value, TaskStatus.DISPATCHED.value, TaskStatus.EXECUTING.value)

@@ -19,19 +19,37 @@ from ingest_core.store.columns import PARTITION_COLUMNS, in_namespace
 from ingest_core.store.live_credentials import LiveCredentials
 from ingest_core.store.tables import ing_cursor, ing_partition_control, ing_plan, ing_plan_slice, ing_task
 
+KNOWN_PLANS = 100
+"""Of so many plans a worker remembers how many slices they have."""
 
-def load_tasks(
-    connection: sa.Connection, ids: Sequence[int], ttl_seconds: int, now: datetime, credentials: LiveCredentials
-) -> list[Task]:
-    """The tasks in the order given, with today's credentials."""
-    specs: dict[int, SpecSnapshot] = {}
-    found = {}
-    for row in connection.execute(_query(), {"ids": ids}).all():
-        if row.plan_id not in specs:
-            planned = SpecSnapshot.from_json(row.provenance_config_snapshot)
-            specs[row.plan_id] = credentials.of(connection, planned, now)
-        found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds)
-    return [found[task_id] for task_id in ids]
+
+class TaskLoader:
+    """Loads tasks for one worker."""
+
+    def __init__(self) -> None:
+        self._credentials = LiveCredentials()
+        self._slice_counts: dict[int, int] = {}
+
+    def load(self, connection: sa.Connection, ids: Sequence[int], ttl_seconds: int, now: datetime) -> list[Task]:
+        """The tasks in the order given, with today's credentials."""
+        specs: dict[int, SpecSnapshot] = {}
+        found = {}
+        for row in connection.execute(_query(), {"ids": ids}).all():
+            if row.plan_id not in specs:
+                planned = SpecSnapshot.from_json(row.provenance_config_snapshot)
+                specs[row.plan_id] = self._credentials.of(connection, planned, now)
+            count = self._slices_of(connection, row)
+            found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds, count)
+        return [found[task_id] for task_id in ids]
+
+    def _slices_of(self, connection: sa.Connection, row: sa.Row[Any]) -> int:
+        """How many slices the plan has; asked again when one of a later number shows that it has more."""
+        if row.slice_no > self._slice_counts.get(row.plan_id, 0):
+            if len(self._slice_counts) >= KNOWN_PLANS:
+                self._slice_counts.clear()
+            last = sa.select(sa.func.max(ing_plan_slice.c.slice_no)).where(ing_plan_slice.c.plan_id == row.plan_id)
+            self._slice_counts[row.plan_id] = connection.execute(last).scalar_one()
+        return self._slice_counts[row.plan_id]
 
 
 @cache
@@ -54,7 +72,7 @@ def _query() -> sa.Select[Any]:
     )
 
 
-def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_seconds: int) -> Task:
+def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_seconds: int, slice_count: int) -> Task:
     namespace = namespace_of(spec, row.namespace_key)
     watermark = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
     budget = row.slice_spec.get("budget")
@@ -74,5 +92,6 @@ def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_s
         ids=values_of(row.expr_snapshot, ID_FIELD) if spec.window is None else (),
         watermark=connection.execute(watermark).scalar(),
         budget=BudgetPayload.model_validate(budget) if budget else None,
+        slice_count=slice_count,
         control_version=row.control_version,
     )

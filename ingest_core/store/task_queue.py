@@ -5,17 +5,26 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import LEASED_TASKS, TaskStatus
-from ingest_core.model.work import Lease, Task
-from ingest_core.store.claims import Caps, ClaimTurn, active_partitions, no_caps, take_tasks
+from ingest_core.model.codes import LEASED_TASKS, Operation, TaskStatus
+from ingest_core.model.work import Due, Lease, Partition, Task, flow_owner
+from ingest_core.store.claims import (
+    NOBODY,
+    Besides,
+    Caps,
+    ClaimTurn,
+    active_partitions,
+    due_work,
+    no_caps,
+    take_due,
+    take_tasks,
+)
 from ingest_core.store.columns import in_partition
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
 from ingest_core.store.lease import fenced_update
-from ingest_core.store.live_credentials import LiveCredentials
 from ingest_core.store.settle import close_runs, settle_task
-from ingest_core.store.tables import ing_task
-from ingest_core.store.task_loader import load_tasks
+from ingest_core.store.tables import ing_task, ing_task_run
+from ingest_core.store.task_loader import TaskLoader
 from ingest_core.store.transitions import move_one
 
 MAX_EXPIRIES = 5
@@ -27,6 +36,8 @@ MAX_CLAIM = 1000
 _REAP_CHUNK = 500
 _LEASED = [status.value for status in LEASED_TASKS]
 _FREE = {"lease_owner": None, "leased_until": None}
+_EXPIRED = {"code": "LEASE_EXPIRED", "message": "the lease expired"}
+_ABANDONED = {"code": "FLOW_RUN_ENDED", "message": "its flow run ended without it"}
 
 
 class SqlTaskQueue:
@@ -36,46 +47,60 @@ class SqlTaskQueue:
         self._database = database
         self._turn = turn or ClaimTurn.anywhere()
         self._caps = caps
-        self._credentials = LiveCredentials()
+        self._loader = TaskLoader()
 
-    def claim(self, owner: str, ttl_seconds: int, source: str | None = None) -> Task | None:
+    def claim(self, owner: str, ttl_seconds: int, source: str | None = None, besides: Besides = NOBODY) -> Task | None:
         """The most urgent task that is due, leased to `owner`; none when there is none."""
-        return next(iter(self.claim_many(owner, ttl_seconds, 1, source)), None)
+        return next(iter(self.claim_many(owner, ttl_seconds, 1, source, besides)), None)
 
-    def claim_many(self, owner: str, ttl_seconds: int, most: int, source: str | None = None) -> list[Task]:
+    def claim_many(
+        self, owner: str, ttl_seconds: int, most: int, source: str | None = None, besides: Besides = NOBODY
+    ) -> list[Task]:
         """Up to so many tasks that are due, the most urgent first, all leased to `owner`."""
         least_urgent = self._turn.comes_now()
         most = min(most, MAX_CLAIM)
 
         def work(connection: sa.Connection) -> list[Task]:
             now = self._database.now(connection)
-            ids = take_tasks(connection, now, most, source, self._caps, least_urgent=least_urgent)
-            if not ids:
-                return []
-            connection.execute(
-                sa.update(ing_task)
-                .where(ing_task.c.id.in_(ids))
-                .values(
-                    status_code=TaskStatus.DISPATCHED.value,
-                    lease_owner=owner,
-                    leased_until=self._database.now_sql(timedelta(seconds=ttl_seconds)),
-                    fence_no=ing_task.c.fence_no + 1,
-                    updated_at=now,
-                )
-            )
-            return load_tasks(connection, ids, ttl_seconds, now, self._credentials)
+            ids = take_tasks(connection, now, most, source, self._caps, besides, least_urgent=least_urgent)
+            return self._lease(connection, ids, owner, ttl_seconds, now)
 
         return self._database.transact(work)
 
-    def leased(self, lease: Lease) -> Task:
-        """The task behind a lease; LeaseLost when it is another's."""
-
-        def work(connection: sa.Connection) -> Task:
-            fenced_update(self._database, connection, lease)
+    def due(self, source: str | None = None, besides: Besides = NOBODY) -> list[Due]:
+        """Which partitions have due tasks, in the order in which to serve them; nothing is leased."""
+        least_urgent = self._turn.comes_now()
+        with self._database.read() as connection:
             now = self._database.now(connection)
-            return load_tasks(connection, [lease.task_id], lease.ttl_seconds, now, self._credentials)[0]
+            return due_work(connection, now, source, besides, least_urgent=least_urgent)
 
-        return self._database.transact(work)
+    def claim_due(self, owner: str, ttl_seconds: int, due: Due) -> Task | None:
+        """One of these tasks, leased to `owner`; none when others were quicker, or their partition has no room."""
+
+        def work(connection: sa.Connection) -> list[Task]:
+            now = self._database.now(connection)
+            return self._lease(connection, take_due(connection, now, due, self._caps), owner, ttl_seconds, now)
+
+        return next(iter(self._database.transact(work)), None)
+
+    def _lease(
+        self, connection: sa.Connection, ids: list[int], owner: str, ttl_seconds: int, now: datetime
+    ) -> list[Task]:
+        """Lease tasks that are locked, and load them."""
+        if not ids:
+            return []
+        connection.execute(
+            sa.update(ing_task)
+            .where(ing_task.c.id.in_(ids))
+            .values(
+                status_code=TaskStatus.DISPATCHED.value,
+                lease_owner=owner,
+                leased_until=self._database.now_sql(timedelta(seconds=ttl_seconds)),
+                fence_no=ing_task.c.fence_no + 1,
+                updated_at=now,
+            )
+        )
+        return self._loader.load(connection, ids, ttl_seconds, now)
 
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""
@@ -94,27 +119,43 @@ class SqlTaskQueue:
 
     def give_back_expired(self) -> int:
         """Queue again what dead workers held; how many."""
-        return self._database.transact(self._give_back)
 
-    def _give_back(self, connection: sa.Connection) -> int:
-        now = self._database.now(connection)
-        query = (
-            sa.select(ing_task.c.id, ing_task.c.plan_id, ing_task.c.slice_id, ing_task.c.expiry_count)
-            .where(ing_task.c.status_code.in_(_LEASED), ing_task.c.leased_until < now)
-            .order_by(ing_task.c.id)
-            .limit(_REAP_CHUNK)
-        )
-        expired = connection.execute(locked(query, skip_locked=True)).all()
-        for row in expired:
-            self._give_back_one(connection, row, now)
-        return len(expired)
+        def work(connection: sa.Connection) -> int:
+            now = self._database.now(connection)
+            return len(self._give_back(connection, ing_task.c.leased_until < now, now, _EXPIRED))
 
-    def _give_back_one(self, connection: sa.Connection, row: sa.Row[Any], now: datetime) -> None:
+        return self._database.transact(work)
+
+    def give_back_held(self, flow_run_id: str) -> list[Due]:
+        """Queue again what the processes of a flow run still hold, now that they are gone; which."""
+        held = ing_task.c.lease_owner.startswith(flow_owner(flow_run_id, ""), autoescape=True)
+
+        def work(connection: sa.Connection) -> list[Due]:
+            return self._give_back(connection, held, self._database.now(connection), _ABANDONED)
+
+        return self._database.transact(work)
+
+    def left_by(self, flow_run_id: str) -> list[Due]:
+        """Tasks that a flow run has begun and that wait to be worked again, the most urgent first."""
+        begun = sa.select(ing_task_run.c.task_id).where(ing_task_run.c.flow_run_id == flow_run_id)
+        waits = sa.and_(ing_task.c.status_code == TaskStatus.QUEUED.value, ing_task.c.id.in_(begun))
+        query = sa.select(ing_task).where(waits).order_by(ing_task.c.priority, ing_task.c.scheduled_at, ing_task.c.id)
+        with self._database.read() as connection:
+            return [_due(row) for row in connection.execute(query)]
+
+    def _give_back(
+        self, connection: sa.Connection, which: sa.ColumnElement[bool], now: datetime, error: dict[str, str]
+    ) -> list[Due]:
+        query = sa.select(ing_task).where(ing_task.c.status_code.in_(_LEASED), which)
+        rows = connection.execute(locked(query.order_by(ing_task.c.id).limit(_REAP_CHUNK), skip_locked=True)).all()
+        for row in rows:
+            self._give_back_one(connection, row, now, error)
+        return [_due(row) for row in rows]
+
+    def _give_back_one(self, connection: sa.Connection, row: sa.Row[Any], now: datetime, error: dict[str, str]) -> None:
+        """Each time counts: a task that takes its worker along must not do so for ever."""
         dead = row.expiry_count + 1 >= MAX_EXPIRIES
-        error = {
-            "code": "LEASE_EXPIRED",
-            "message": f"the lease expired, {row.expiry_count + 1} times since the last page",
-        }
+        error = {**error, "message": f"{error['message']}, {row.expiry_count + 1} times since the last page"}
         move_one(
             connection,
             ing_task,
@@ -130,17 +171,23 @@ class SqlTaskQueue:
         if dead:
             settle_task(connection, row.plan_id, row.slice_id, TaskStatus.FAILED, now)
 
-    def waiting(self, source: str | None = None) -> timedelta | None:
+    def waiting(self, source: str | None = None, besides: Besides = NOBODY) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
         with self._database.read() as connection:
             now = self._database.now(connection)
             due = [
                 moment
                 for partition in active_partitions(connection, source)
+                if partition.provenance_code not in besides
                 for column, states in ((ing_task.c.leased_until, _LEASED), (ing_task.c.scheduled_at, ["QUEUED"]))
                 if (moment := _earliest(connection, in_partition(ing_task, partition), column, states)) is not None
             ]
         return max(min(due) - now, timedelta(0)) if due else None
+
+
+def _due(row: sa.Row[Any]) -> Due:
+    partition = Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code))
+    return Due(partition, row.priority, row.id)
 
 
 def _earliest(

@@ -96,6 +96,14 @@ def test_claiming_reads_its_index_and_sorts_nothing(stores: Stores) -> None:
     check_claims(stores)
 
 
+def test_looking_for_due_partitions_reads_the_queue_by_its_index(stores: Stores) -> None:
+    fill_queue(stores)
+    for turn in (ClaimTurn(), ClaimTurn(7)):
+        for plan in explain(stores.database, SqlTaskQueue(stores.database, turn).due, "ing_task."):
+            assert "idx_task_queue" in plan, plan
+            assert not any(word in plan for word in TASK_SCANS[:2]), plan
+
+
 @pytest.mark.long
 def test_claiming_is_as_quick_among_a_million_tasks(stores: Stores) -> None:
     fill_queue(stores)

@@ -254,7 +254,7 @@ def test_a_new_attempt_closes_the_abandoned_one(stores: Stores) -> None:
     abandoned = begin(stores)
     read_page(stores, abandoned, page(record("a")))
     open_page(stores, abandoned, 2)
-    task = stores.queue.leased(abandoned.task.lease)
+    task = replace(abandoned.task, attempt_no=2)
     fresh = stores.ledger.begin_run(task, FlowRun("flow run", "task run"))
     runs = rows(stores.database, ing_task_run)
     assert [(row["attempt_no"], row["status_code"]) for row in runs] == [(1, "FAILED"), (2, "RUNNING")]

@@ -132,7 +132,6 @@ def test_a_plan_is_worked_with_todays_credential(stores: Stores, now: dict[str, 
     stores.registry.apply([source_rows(credential=now)])
     task = claim(stores)
     assert (task.spec.auth.credential_ref, task.spec.http.base_url) == (expected, "https://books.example")
-    assert stores.queue.leased(task.lease).spec.auth.credential_ref == expected
 
 
 def test_a_plan_of_a_source_that_is_gone_keeps_its_credential(stores: Stores) -> None:
@@ -205,7 +204,7 @@ def test_an_expired_lease_comes_back(stores: Stores, other: Database, others: St
 Write = Callable[[Stores, Run, Batch], object]
 WRITES: dict[str, Write] = {
     "renew": lambda stores, run, batch: stores.queue.renew(run.task.lease),
-    "leased": lambda stores, run, batch: stores.queue.leased(run.task.lease),
+    "release": lambda stores, run, batch: stores.queue.release(run.task.lease),
     "begin_run": lambda stores, run, batch: stores.ledger.begin_run(run.task, FlowRun()),
     "open_batch": lambda stores, run, batch: open_page(stores, run, 2),
     "commit_page": lambda stores, run, batch: commit(

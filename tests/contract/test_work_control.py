@@ -1,5 +1,7 @@
 """Cancelling, retrying, pausing and fusing: what they change, and what a worker in the midst of it may still do."""
 
+from dataclasses import replace
+
 import pytest
 
 from ingest_core.execution.ports import RunOutcome
@@ -289,7 +291,7 @@ def test_a_run_that_another_of_the_same_lease_has_overtaken_can_write_nothing(st
     plan_harvest(stores, at(0), at(1))
     task = claim(stores)
     first = stores.ledger.begin_run(task, FlowRun())
-    others.ledger.begin_run(others.queue.leased(task.lease), FlowRun())
+    others.ledger.begin_run(replace(task, attempt_no=2), FlowRun())
     with pytest.raises(LeaseLost):
         read_page(stores, first, page(record("a")))
     with pytest.raises(LeaseLost):

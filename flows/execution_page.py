@@ -1,0 +1,103 @@
+"""The page of an executor run: what became of each slice."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.codes import TaskStatus
+from ingest_core.model.naming import slice_name
+from ingest_core.model.work import Task
+
+MOST_SLICES = 200
+"""So many slices are shown, those that went wrong first."""
+
+LONGEST_ERROR = 300
+_ORDER = [TaskStatus.FAILED, TaskStatus.PARTIAL, None, TaskStatus.QUEUED, TaskStatus.SUCCEEDED]
+_COLUMNS = (
+    "slice", "plan", "window", "status", "pages", "received", "inserted", "updated", "skipped", "quarantined",
+    "waited", "retries", "error",
+)  # fmt: skip
+
+
+def tags_of(task: Task) -> list[str]:
+    """What a task is found by."""
+    partition = task.partition
+    return [
+        f"source:{partition.provenance_code}",
+        f"operation:{partition.operation_code}",
+        f"plan:{task.lineage.plan_id}",
+    ]
+
+
+def page_key(source: str | None) -> str:
+    """Under which the pages of such runs follow each other; Prefect takes small letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", f"executor-{source or 'all'}".lower())
+
+
+@dataclass(frozen=True)
+class Worked:
+    """One attempt at a slice, as the page shows it."""
+
+    name: str
+    plan_id: int
+    window: str
+    summary: RunSummary
+
+    @classmethod
+    def of(cls, task: Task, summary: RunSummary) -> "Worked":
+        """The attempt, without what would keep the task in memory."""
+        return cls(slice_name(task), task.lineage.plan_id, str(task.window), summary)
+
+
+def render_page(subject: str, message: str, report: ExecuteReport, worked: Sequence[Worked]) -> str:
+    """The page of a run: totals, and a line for each slice."""
+    lines = [f"# Execution of {subject}", "", _cell(message), "", *_totals(report, worked), "", "## Slices", ""]
+    shown = sorted(worked, key=lambda one: _ORDER.index(one.summary.status))[:MOST_SLICES]
+    if not shown:
+        return "\n".join([*lines, "None was due."])
+    lines += _table(_COLUMNS, (_row(one) for one in shown))
+    left = len(worked) - len(shown)
+    return "\n".join([*lines, *(["", f"and {left} more"] if left else [])])
+
+
+def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> list[str]:
+    waited = sum(one.summary.waited.total_seconds() for one in worked)
+    rows: dict[str, object] = {
+        "tasks": f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed",
+        "queued again": report.requeued,
+        "pages": report.batches,
+        "requests": report.requests,
+        **report.counts.json(),
+        "waited for turns": f"{waited:.1f} s",
+        "asked again": sum(one.summary.retries for one in worked),
+    }
+    return _table(("", ""), ((name, str(value)) for name, value in rows.items()))
+
+
+def _row(one: Worked) -> list[str]:
+    summary, counts = one.summary, one.summary.counts.json()
+    status = str(summary.status) if summary.status else "lease lost"
+    numbers = [summary.batches, *counts.values()]
+    waited = f"{summary.waited.total_seconds():.1f} s" if summary.waited else ""
+    return [
+        one.name,
+        str(one.plan_id),
+        one.window,
+        status,
+        *map(str, numbers),
+        waited,
+        str(summary.retries or ""),
+        (summary.error or "")[:LONGEST_ERROR],
+    ]
+
+
+def _table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *([_cell(text) for text in row] for row in rows)]
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def _cell(text: str) -> str:
+    """Text that neither ends its cell nor marks anything up."""
+    return re.sub(r"([\\|*_`<>\[\]#])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,117 @@
+"""Somebody who looks on at an executor run and tells Prefect how far it is."""
+
+import contextvars
+from collections.abc import Callable
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self, TypeVar
+from uuid import UUID
+
+from prefect import get_run_logger, runtime
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.client.orchestration import get_client
+
+from flows.execution_page import Worked, page_key, render_page, tags_of
+from flows.parameters import ExecuteParameters
+from ingest_core.bootstrap import App
+from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.work import Task
+
+TELL_SECONDS = 5.0
+"""So often is told how far a run is."""
+
+MOST_TAGS = 50
+"""No run is found by more tags than these: it may have worked many plans."""
+
+_LAST_WORD_SECONDS = 10.0
+_DONE = 100.0
+T = TypeVar("T")
+
+
+class ExecutionWatch:
+    """A Watch; what cannot be told does not hold up the work."""
+
+    def __init__(self, app: App, parameters: ExecuteParameters) -> None:
+        self._app = app
+        self._parameters = parameters
+        self._key = page_key(parameters.source)
+        self._logger = get_run_logger()
+        self._worked: list[Worked] = []
+        self._in_hand = 0
+        self._tags = set(runtime.flow_run.tags or [])
+        self._told_tags = set(self._tags)
+        self._artifact: UUID | None = None
+        self._over = Event()
+        context = contextvars.copy_context()
+        self._teller = Thread(target=context.run, args=(self._keep_telling,), name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        text = f"execute {self._parameters.subject}"
+        self._artifact = self._try(lambda: _begin_progress(f"{self._key}-progress", text))
+        self._teller.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def began(self, task: Task) -> None:
+        """Note what the run is found by."""
+        new = set(tags_of(task)) - self._tags
+        if new and len(self._tags) + len(new) <= MOST_TAGS:
+            self._tags = self._tags | new
+
+    def ended(self, task: Task, summary: RunSummary) -> None:
+        """Note what became of a slice."""
+        self._worked.append(Worked.of(task, summary))
+
+    def looked(self, in_hand: int) -> None:
+        """Note how many are being worked."""
+        self._in_hand = in_hand
+
+    def conclude(self, report: ExecuteReport, message: str) -> None:
+        """Show the page, and that it is over."""
+        self._end()
+        page = render_page(self._parameters.subject, message, report, self._worked)
+        self._try(lambda: create_markdown_artifact(page, self._key, message[:200]))
+        self._tell(_DONE)
+
+    def _end(self) -> None:
+        self._over.set()
+        self._teller.join(_LAST_WORD_SECONDS)
+
+    def _keep_telling(self) -> None:
+        while not self._over.wait(TELL_SECONDS):
+            done = len(self._worked)
+            left = self._try(lambda: self._app.readside.queued(self._parameters.source)) or 0
+            total = min(done + self._in_hand + left, self._parameters.max_tasks)
+            self._tell(_DONE * done / max(total, 1))
+
+    def _tell(self, progress: float) -> None:
+        if self._artifact is not None:
+            artifact = self._artifact
+            self._try(lambda: update_progress_artifact(artifact, progress))
+        tags = self._tags
+        if tags != self._told_tags and self._try(lambda: _tag_run(tags)):
+            self._told_tags = tags
+
+    def _try(self, tell: Callable[[], T]) -> T | None:
+        try:
+            return tell()
+        except Exception as error:
+            self._logger.warning("Prefect could not be told how far this run is: %s", error)
+            return None
+
+
+def _begin_progress(key: str, description: str) -> UUID:
+    artifact = create_progress_artifact(0.0, key, description)
+    assert isinstance(artifact, UUID)  # it is a promise only to callers that are asynchronous
+    return artifact
+
+
+def _tag_run(tags: set[str]) -> bool:
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(runtime.flow_run.id), tags=sorted(tags))
+    return True

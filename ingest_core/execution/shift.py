@@ -1,0 +1,305 @@
+"""One shift of an executor: which task comes next, in whose slot it is worked, and when it is over."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Event
+from typing import Protocol
+
+from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.ports import PartitionSlots, Slot, TaskQueue
+from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.errors import Unreachable
+from ingest_core.model.work import Due, Partition, Task
+
+log = logging.getLogger(__name__)
+
+NEAR = timedelta(minutes=5)
+"""A wait for a lease or a scheduled task that is worth staying for."""
+
+STRETCH_SECONDS = 20.0
+"""So long a slot serves its partition before others of the same urgency that wait may have it."""
+
+REFUSED_SECONDS = 3.0
+"""So long a partition that had no room is not asked again."""
+
+POLL_SECONDS = 2.0
+"""So often is looked for work that has appeared."""
+
+_SHORT_NAP = timedelta(milliseconds=300)
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What an executor may take on, and how long it stays."""
+
+    source: str | None = None
+    max_tasks: int | None = None
+    at_once: int = 1
+    seconds: float | None = None
+    """No task is begun after so long; those that were begun are finished."""
+    until_idle: bool = False
+    """Wait for leases and scheduled tasks that come free soon."""
+    wait_for_work: bool = False
+    """Stay for all of the time, whatever there is to do."""
+
+
+Submit = Callable[[Task], "Future[RunSummary]"]
+"""Has a task worked, perhaps beside others."""
+
+
+class Watch(Protocol):
+    """Somebody who looks on."""
+
+    def began(self, task: Task) -> None:
+        """A task was claimed and is worked."""
+
+    def ended(self, task: Task, summary: RunSummary) -> None:
+        """An attempt has ended."""
+
+    def looked(self, in_hand: int) -> None:
+        """Now and then: so many tasks are being worked."""
+
+
+class Nobody:
+    """A Watch that does not care."""
+
+    def began(self, task: Task) -> None:
+        """A task was claimed and is worked."""
+
+    def ended(self, task: Task, summary: RunSummary) -> None:
+        """An attempt has ended."""
+
+    def looked(self, in_hand: int) -> None:
+        """Now and then: so many tasks are being worked."""
+
+
+@dataclass
+class Lane:
+    """One of the tasks that are worked side by side, and the slot it is worked in."""
+
+    partition: Partition
+    slot: Slot | None
+    since: float
+    task: Task
+    work: "Future[RunSummary]"
+
+
+@dataclass
+class Spare:
+    """A slot whose task has ended: the next task of its partition can have it."""
+
+    partition: Partition
+    slot: Slot | None
+    since: float
+
+
+def order_due(due: Sequence[Due], served: Mapping[Partition, float]) -> list[Due]:
+    """What to try in turn, where some partitions' slots are at hand and have served for so many seconds.
+
+    They go on while nothing more urgent waits, and for a stretch even if others of the same urgency wait longer.
+    """
+    first = due[0].priority if due else 0
+    going_on = [
+        one for one in due if one.priority == first and served.get(one.partition, STRETCH_SECONDS) < STRETCH_SECONDS
+    ]
+    return going_on + [one for one in due if one not in going_on]
+
+
+class Shift:
+    """Claims tasks and has them worked, within its bounds; a stop lets what is in hand end in good order."""
+
+    def __init__(
+        self,
+        queue: TaskQueue,
+        claimant: tuple[str, int],
+        bounds: Bounds,
+        submit: Submit,
+        stop: Event,
+        slots: PartitionSlots | None = None,
+        first: Iterable[Due] = (),
+        watch: Watch | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._queue = queue
+        self._claimant = claimant
+        self._bounds = bounds
+        self._submit = submit
+        self._stop = stop
+        self._slots = slots
+        self._first = list(first)
+        self._watch = watch or Nobody()
+        self._clock = clock
+        self._until = _NEVER if bounds.seconds is None else clock() + bounds.seconds
+        self._begun = 0
+        self._lanes: list[Lane] = []
+        self._spare: list[Spare] = []
+        self._refused: dict[Partition, float] = {}
+        self._report = ExecuteReport()
+
+    def work(self) -> ExecuteReport:
+        """Work until the bounds are met, nothing is left to do, or somebody says stop."""
+        try:
+            while True:
+                self._collect()
+                if self._may_begin() and self._begin():
+                    continue
+                self._give_spare_back()
+                if not self._wait():
+                    return self._report
+        except BaseException:
+            self._stop.set()  # what is in hand goes back to the queue
+            raise
+        finally:
+            self._end()
+
+    def _may_begin(self) -> bool:
+        in_bounds = self._bounds.max_tasks is None or self._begun < self._bounds.max_tasks
+        return in_bounds and not self._stop.is_set() and self._clock() < self._until
+
+    def _begin(self) -> bool:
+        """Claim a task and have it worked; False when there is none, or too many are in hand."""
+        if len(self._lanes) >= self._bounds.at_once:
+            return False
+        self._queue.give_back_expired()
+        self._report.full = []
+        return self._begin_first() or (self._begin_any() if self._slots is None else self._begin_due())
+
+    def _begin_first(self) -> bool:
+        """Begin one of the tasks that come before all others; one that somebody else has taken is theirs."""
+        for due in list(self._first):
+            spare = self._slot_in(due.partition)
+            if spare is not None:
+                self._first.remove(due)
+                if self._begin_in(spare, due):
+                    return True
+        return False
+
+    def _begin_any(self) -> bool:
+        """Begin the most urgent task: there are no slots to heed."""
+        owner, ttl_seconds = self._claimant
+        task = self._queue.claim(owner, ttl_seconds, self._bounds.source, self._report.unreachable)
+        if task is None:
+            return False
+        self._work(Spare(task.partition, None, self._clock()), task)
+        return True
+
+    def _begin_due(self) -> bool:
+        """Begin a task of the first partition in turn that has a slot and room."""
+        now = self._clock()
+        served = {spare.partition: now - spare.since for spare in self._spare}
+        for due in order_due(self._queue.due(self._bounds.source, self._report.unreachable), served):
+            spare = self._slot_in(due.partition)
+            if spare is not None and self._begin_in(spare, due):
+                return True
+            self._report.full.append(due.partition)
+        return False
+
+    def _slot_in(self, partition: Partition) -> Spare | None:
+        """A slot of the partition: the one at hand, or another; none while there is no room."""
+        at_hand = next((spare for spare in self._spare if spare.partition == partition), None)
+        if at_hand is not None:
+            self._spare.remove(at_hand)
+            return at_hand
+        if self._refused.get(partition, -_NEVER) > self._clock():
+            return None
+        if len(self._lanes) + len(self._spare) >= self._bounds.at_once:
+            _release(self._spare.pop(0).slot)
+        slot = self._take(self._slots, partition) if self._slots is not None else None
+        if slot is None and self._slots is not None:
+            self._refused[partition] = self._clock() + REFUSED_SECONDS
+            return None
+        return Spare(partition, slot, self._clock())
+
+    def _take(self, slots: PartitionSlots, partition: Partition) -> Slot | None:
+        """A slot, if there is room; while nobody can say, there is none."""
+        try:
+            return slots.take(partition)
+        except Unreachable as error:
+            log.warning("%s: no slot for now: %s", partition, error)
+            return None
+
+    def _begin_in(self, spare: Spare, due: Due) -> bool:
+        """Claim one of these and have it worked in the slot, which otherwise goes back."""
+        task = None
+        try:
+            task = self._queue.claim_due(*self._claimant, due)
+        finally:
+            if task is None:
+                self._refused[due.partition] = self._clock() + REFUSED_SECONDS
+                _release(spare.slot)
+        if task is None:
+            return False
+        self._work(spare, task)
+        return True
+
+    def _work(self, spare: Spare, task: Task) -> None:
+        self._begun += 1
+        self._watch.began(task)
+        try:
+            work = self._submit(task)
+        except BaseException:
+            _release(spare.slot)
+            raise
+        self._lanes.append(Lane(spare.partition, spare.slot, spare.since, task, work))
+
+    def _collect(self) -> None:
+        """Take in what has ended; its slot is at hand for the next."""
+        for lane in [lane for lane in self._lanes if lane.work.done()]:
+            self._lanes.remove(lane)
+            if lane.slot is not None:
+                self._spare.append(Spare(lane.partition, lane.slot, lane.since))
+            self._take_in(lane)
+        self._watch.looked(len(self._lanes))
+
+    def _take_in(self, lane: Lane) -> None:
+        summary = lane.work.result()
+        self._report.add(lane.task, summary)
+        self._watch.ended(lane.task, summary)
+
+    def _wait(self) -> bool:
+        """Wait until there may be something to do; False when there will be nothing."""
+        if self._lanes:
+            wait([lane.work for lane in self._lanes], POLL_SECONDS, FIRST_COMPLETED)
+            return True
+        return self._may_begin() and self._nap()
+
+    def _nap(self) -> bool:
+        """Sleep until something may come free; False when nothing will soon."""
+        left = self._until - self._clock()
+        if self._bounds.wait_for_work or self._first:
+            self._stop.wait(max(min(POLL_SECONDS, left), 0))
+            return True
+        if not self._bounds.until_idle:
+            return False
+        free = self._queue.waiting(self._bounds.source, self._report.unreachable)
+        if free is None or free > NEAR:
+            return False
+        # What is due and yet could not be claimed waits for others to end.
+        nap = free + timedelta(milliseconds=50) if free else _SHORT_NAP
+        self._stop.wait(max(min(nap.total_seconds(), POLL_SECONDS, left), 0))
+        return True
+
+    def _give_spare_back(self) -> None:
+        """A slot without a task goes back at once."""
+        while self._spare:
+            _release(self._spare.pop().slot)
+
+    def _end(self) -> None:
+        """Whatever happened, what is in hand ends before its slots go back."""
+        wait([lane.work for lane in self._lanes])
+        for lane in self._lanes:
+            if lane.work.exception() is None:
+                self._take_in(lane)
+            _release(lane.slot)
+        self._lanes.clear()
+        self._give_spare_back()
+
+
+def _release(slot: Slot | None) -> None:
+    if slot is not None:
+        slot.release()

@@ -1,0 +1,175 @@
+"""What an executor's run says at its end, and what its tasks are called."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import pytest
+
+from flows.execution_page import MOST_SLICES, Worked, page_key, render_page
+from ingest_core.execution.conclusion import NAMED, conclude
+from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.codes import Operation, TaskStatus
+from ingest_core.model.id_range import IdRange
+from ingest_core.model.naming import slice_name, window_name
+from ingest_core.model.record import Counts
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.model.work import Checkpoint, Lease, Lineage, Namespace, Partition, Task
+
+CROSSREF = Partition("crossref", "works", Operation.HARVEST)
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def hours(start: float, end: float) -> Window:
+    """A window so many hours after the first of January."""
+    return Window(DAY + timedelta(hours=start), DAY + timedelta(hours=end))
+
+
+def task(slice_no: int = 3, window: Window | None = None, partition: Partition = CROSSREF) -> Task:
+    """A task of a plan with 24 slices."""
+    return Task(
+        lease=Lease(slice_no, "ann", 1, 60),
+        lineage=Lineage(1, 17, slice_no, slice_no),
+        partition=partition,
+        namespace=cast(Namespace, None),
+        spec=cast(SpecSnapshot, None),
+        window=window or hours(slice_no, slice_no + 1),
+        slice_no=slice_no,
+        expr_hash="",
+        checkpoint=Checkpoint(),
+        attempt_no=1,
+        slice_count=24,
+    )
+
+
+def report(*ends: tuple[int, RunSummary]) -> ExecuteReport:
+    """What tasks of these slice numbers came to."""
+    made = ExecuteReport()
+    for slice_no, summary in ends:
+        made.add(task(slice_no), summary)
+    return made
+
+
+GOOD = RunSummary(1, TaskStatus.SUCCEEDED, Counts(10, 7, 1, 1, 1), batches=2)
+BAD = RunSummary(2, TaskStatus.FAILED, error="HTTP 404: no such thing")
+BIG = RunSummary(3, TaskStatus.PARTIAL, error="max_page")
+BACK = RunSummary(4, TaskStatus.QUEUED, error="interrupted; the task is queued again")
+
+
+@pytest.mark.parametrize(
+    ("window", "name"),
+    [
+        (hours(3, 4), "03:00-04:00"),
+        (hours(23, 24), "23:00-24:00"),
+        (hours(3.5, 3.51), "03:30-03:30:36"),
+        (hours(0, 24), "2026-01-01..02"),
+        (hours(0, 72), "2026-01-01..04"),
+        (hours(0, 31 * 24), "2026-01-01..2026-02-01"),
+        (hours(23, 25), "2026-01-01 23:00..2026-01-02 01:00"),
+        (Window(DAY, DAY + timedelta(milliseconds=5)), "00:00-00:00:00.005"),
+    ],
+)
+def test_a_window_is_named_in_few_letters(window: Window, name: str) -> None:
+    assert window_name(window) == name
+
+
+def test_a_task_is_named_by_its_slice() -> None:
+    assert slice_name(task()) == "crossref slice 3/24 03:00-04:00"
+    backfill = task(partition=Partition("crossref", "works", Operation.BACKFILL))
+    assert slice_name(backfill) == "crossref backfill slice 3/24 03:00-04:00"
+    part = replace(task(), range=IdRange("uid", None, 99))
+    assert slice_name(part) == "crossref slice 3/24 03:00-04:00 uid -99"
+    ids = replace(task(partition=Partition("crossref", "works", Operation.UPDATE)), ids=("a", "b"))
+    assert slice_name(ids) == "crossref update slice 3/24 2 ids"
+
+
+def test_a_run_that_went_well_says_what_it_read() -> None:
+    end = conclude(report((1, GOOD), (2, GOOD)), stopped=False)
+    counts = "20 received, 14 inserted, 2 updated, 2 skipped, 2 quarantined"
+    assert (end.good, end.message) == (True, f"2 tasks succeeded: {counts}")
+
+
+def test_a_run_without_work_says_so() -> None:
+    assert conclude(report(), stopped=False).message == "nothing was due"
+    full = report()
+    full.full = [CROSSREF]
+    assert conclude(full, stopped=False).message == "no free slot for more of crossref.works.harvest"
+
+
+def test_a_run_with_failures_names_them_and_counts_the_rest() -> None:
+    end = conclude(report((1, GOOD), (3, BAD)), stopped=False)
+    assert not end.good
+    assert end.message == "1 of 2 tasks FAILED: crossref slice 3/24 03:00-04:00: HTTP 404: no such thing"
+    many = conclude(report(*((number, BAD) for number in range(1, NAMED + 4))), stopped=False).message
+    assert many.count("HTTP 404") == NAMED
+    assert many.endswith("; and 3 more")
+
+
+def test_an_error_of_any_length_leaves_room_for_the_others() -> None:
+    long = replace(BAD, error="x" * 10_000)
+    assert len(conclude(report(*((number, long) for number in range(1, 20))), stopped=False).message) < 4000
+
+
+def test_a_partial_run_ends_well_and_says_what_follows() -> None:
+    end = conclude(report((1, BIG), (2, BIG), (3, GOOD)), stopped=False)
+    assert end.good
+    assert end.message.startswith(
+        "2 slices were too big: the next plan of crossref cuts them smaller; 1 task succeeded"
+    )
+    assert (
+        "1 slice was too big: the next plan of crossref cuts it smaller"
+        in conclude(report((1, BIG)), stopped=False).message
+    )
+
+
+def test_a_source_that_could_not_be_reached_fails_the_run() -> None:
+    end = conclude(report((1, replace(BACK, error="no route", unreachable=True))), stopped=False)
+    assert (end.good, end.message) == (False, "crossref could not be reached, its tasks stay queued: no route")
+
+
+def test_a_drained_run_ends_well_and_says_what_went_back() -> None:
+    end = conclude(report((1, GOOD), (2, BACK), (3, BACK)), stopped=True)
+    assert (end.good, end.message) == (True, "drained after 3 tasks; 2 went back to the queue")
+    worse = conclude(report((1, BAD), (2, BACK)), stopped=True)
+    assert not worse.good
+    assert "drained after 2 tasks; 1 went back to the queue; 1 of 2 tasks FAILED: crossref slice 1/24" in worse.message
+
+
+def worked(count: int, summary: RunSummary = GOOD) -> list[Worked]:
+    return [Worked.of(task(number), summary) for number in range(1, count + 1)]
+
+
+def test_the_page_shows_totals_and_every_slice() -> None:
+    summary = replace(GOOD, waited=timedelta(seconds=1.25), retries=2)
+    page = render_page("crossref", "all is well", report((1, summary)), [Worked.of(task(1), summary)])
+    assert "# Execution of crossref" in page
+    assert "| tasks | 1 succeeded, 0 partial, 0 failed |" in page
+    assert "| waited for turns | 1.2 s |" in page
+    assert (
+        "| crossref slice 1/24 01:00-02:00 | 17 | 2026-01-01T01:00:00.000000Z .. 2026-01-01T02:00:00.000000Z"
+        " | SUCCEEDED | 2 | 10 | 7 | 1 | 1 | 1 | 1.2 s | 2 |  |" in page
+    )
+
+
+def test_the_page_shows_what_went_wrong_first_and_is_bounded() -> None:
+    slices = [*worked(MOST_SLICES + 50), Worked.of(task(9), BIG), Worked.of(task(7), BAD)]
+    page = render_page("all sources", "", report(), slices)
+    lines = [line for line in page.splitlines() if line.startswith("| crossref")]
+    assert len(lines) == MOST_SLICES
+    assert ["FAILED" in lines[0], "PARTIAL" in lines[1], "SUCCEEDED" in lines[2]] == [True] * 3
+    assert page.endswith("and 52 more")
+
+
+def test_an_error_cannot_break_the_page() -> None:
+    hostile = replace(BAD, error="a | b\n# <script>alert(1)</script> [x](http://y) `z`" + "w" * 1000)
+    page = render_page("crossref", "m", report(), [Worked.of(task(1), hostile)])
+    (line,) = [line for line in page.splitlines() if line.startswith("| crossref")]
+    assert r"a \| b \# \<script\>" in line
+    assert len(line) < 700
+
+
+@pytest.mark.parametrize(("source", "key"), [(None, "executor-all"), ("my_Source.2", "executor-my-source-2")])
+def test_pages_are_kept_under_a_key_that_prefect_takes(source: str | None, key: str) -> None:
+    assert page_key(source) == key

@@ -23,6 +23,7 @@ from flows.execution_page import tags_of
 from flows.execution_watch import ExecutionWatch
 from flows.parameters import ExecuteParameters
 from flows.signals import stopped_by_signals
+from flows.slots import Slots
 from flows.wiring import open_app
 from ingest_core.bootstrap import App
 from ingest_core.execution.conclusion import conclude
@@ -30,7 +31,7 @@ from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.naming import slice_name
-from ingest_core.model.work import Due, FlowRun, Partition, Task
+from ingest_core.model.work import Due, FlowRun, Task
 
 
 @dataclass
@@ -150,23 +151,12 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
         hand = Hand(app)
         token = _hand.set(hand)
         try:
-            with ExecutionWatch(app, parameters) as watch:
+            with Slots(app) as slots, ExecutionWatch(app, parameters) as watch:
                 first = _left_before(app, flow_run_id)
                 bounds, submit = parameters.bounds(), partial(_submit, hand)
-                report = app.executor.execute_flow_run(flow_run_id, bounds, submit, _Unlimited(), first, watch)
+                report = app.executor.execute_flow_run(flow_run_id, bounds, submit, slots, first, watch)
                 end = _end_of(report, app, flow_run_id)
                 watch.conclude(report, end.message or "")
         finally:
             _hand.reset(token)
     return end  # type: ignore[return-value]  # Prefect takes the state, and gives its data to whoever called
-
-
-class _Unlimited:
-    """Slots without end."""
-
-    def take(self, partition: Partition) -> "_Unlimited":
-        """A slot."""
-        return self
-
-    def release(self) -> None:
-        """Give it back."""

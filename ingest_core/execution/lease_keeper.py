@@ -1,6 +1,7 @@
 """Keeping a lease while its task is worked, whatever the worker waits for."""
 
 import logging
+from contextvars import copy_context
 from threading import Event, Thread
 from types import TracebackType
 from typing import Self
@@ -22,7 +23,8 @@ class LeaseKeeper:
         self._lease = lease
         self._done = Event()
         self._lost: LeaseLost | None = None
-        self._thread = Thread(target=self._keep, name=f"lease of task {lease.task_id}", daemon=True)
+        keep = (self._keep,)  # in the context it was made in: what it logs is of that run
+        self._thread = Thread(target=copy_context().run, args=keep, name=f"lease of task {lease.task_id}", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

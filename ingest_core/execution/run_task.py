@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
@@ -228,7 +229,7 @@ class TaskRunner:
             offset=offset_of(spec.paging, token),
             bad_ids=partial(self._ledger.bad_ids, walk.task),
         )
-        return Asked(batch, request, token, pool.submit(_arrive, walk, batch, work))
+        return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
         """Ask for the next ids of a list."""
@@ -236,7 +237,7 @@ class TaskRunner:
         request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
         bad_ids = partial(self._ledger.bad_ids, task)
         work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids)
-        return Asked(batch, request, str(offset), pool.submit(_arrive, walk, batch, work))
+        return Asked(batch, request, str(offset), pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _answer(self, walk: Walk, asked: Asked) -> Arrived:
         """Wait for the page, as long as it is ours."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 import yaml
@@ -10,6 +12,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, PREFEC
 
 from flows.caps import TOTAL, limit_name
 from flows.limits import LimitChange, keep_limits
+from flows.slot_audit import SlotReport, reconcile_slots
 from flows.slots import Slots, Standing
 from ingest_core.bootstrap import App, check_source, open_app, upgrade_database
 from ingest_core.model.codes import Operation
@@ -170,3 +173,52 @@ def test_limits_follow_the_registry_and_leave_slots_alone(room: ControlRoom, app
         assert {gone["busy"], "ingest.mine"} < set(room.limits())
         assert room.limits()[TOTAL]["active"]
         assert taken(room)[limit_name(HARVEST)] == 1
+
+
+def leak(room: ControlRoom, partition: Partition) -> None:
+    """A slot that is counted and nobody's, as a restart and a death leave it."""
+    room.ask("POST", "/v2/concurrency_limits/increment", {"names": [TOTAL, limit_name(partition)], "slots": 1})
+
+
+def test_slots_of_nobody_are_freed_after_two_looks_two_leases_apart(room: ControlRoom, app: App) -> None:
+    make_limits_of(app, HARVEST)
+    leak(room, HARVEST)
+    both = {TOTAL: 1, limit_name(HARVEST): 1}
+    two_leases = 2 * app.settings.slot_lease_seconds
+    assert reconcile_slots(app, pause=no_pause) == SlotReport(watched=both)
+    app.database.clock_shift = timedelta(seconds=two_leases - 60)
+    leak(room, HARVEST)
+    assert reconcile_slots(app, pause=no_pause) == SlotReport(watched=both)
+
+    app.database.clock_shift = timedelta(seconds=two_leases)
+    met = Barrier(2)  # two housekeepings at once, who have read the same notes
+    with ThreadPoolExecutor(2) as threads:
+        reports = list(threads.map(lambda _: in_settings_of(room, app, met), range(2)))
+    assert sorted(reports, key=lambda one: len(one.freed)) == [SlotReport(), SlotReport(freed=both)]
+    assert taken(room) == both  # the younger one has its own time
+
+    assert reconcile_slots(app, pause=no_pause) == SlotReport(watched=both)
+    room.ask("POST", "/v2/concurrency_limits/decrement", {"names": list(both), "slots": 1})
+    assert reconcile_slots(app, pause=no_pause) == SlotReport()
+    assert room.ask("POST", "/variables/filter", {}) == []
+
+
+def make_limits_of(app: App, partition: Partition) -> None:
+    with Slots(app) as slots:
+        assert slots.take(partition)
+
+
+def no_pause(_seconds: float) -> None:
+    """The world stands still between glances."""
+
+
+def in_settings_of(room: ControlRoom, app: App, met: Barrier) -> SlotReport:
+    """A look of another thread, which waits for the other one at its first pause."""
+    first = [met.wait]
+
+    def pause(_seconds: float) -> None:
+        while first:
+            first.pop()(60)
+
+    with temporary_settings({PREFECT_API_URL: room.api_url}):
+        return reconcile_slots(app, pause)

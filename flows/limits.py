@@ -7,7 +7,7 @@ from typing import Any
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
 from prefect.client.schemas.responses import GlobalConcurrencyLimitResponse
-from prefect.exceptions import ObjectAlreadyExists
+from prefect.exceptions import ObjectAlreadyExists, ObjectNotFound
 
 from flows.caps import TOTAL, default_cap, is_partition_limit, limit_name
 from flows.prefect_api import PLANNER, deployments_of, open_prefect
@@ -45,10 +45,11 @@ def keep_limits(app: App) -> list[LimitChange]:
     with open_prefect() as client:
         present = read_limits(client)
         wanted = _wanted(app, client, _registered(app))
-        changes = [change for name, cap in wanted.items() if (change := _keep(client, name, cap, present.get(name)))]
+        changes = [_keep(client, name, cap, present.get(name)) for name, cap in wanted.items()]
         working = {limit_name(partition) for partition in app.readside.partitions_with_work()}
         idle = [one for name, one in present.items() if name not in wanted and name not in working]
-        return changes + [_remove(client, one) for one in idle if one.active_slots == 0]
+        removed = [_remove(client, one) for one in idle if one.active_slots == 0]
+        return [change for change in (*changes, *removed) if change]
 
 
 def make_limits(app: App, client: SyncPrefectClient, partition: Partition) -> None:
@@ -101,9 +102,12 @@ def _keep(client: SyncPrefectClient, name: str, cap: int, present: Limit | None)
         return _create(client, name, cap)
     if (present.limit, present.active, present.slot_decay_per_second) == (cap, True, 0):
         return None
-    client.update_global_concurrency_limit(
-        name, GlobalConcurrencyLimitUpdate(limit=cap, active=True, slot_decay_per_second=0)
-    )
+    try:
+        client.update_global_concurrency_limit(
+            name, GlobalConcurrencyLimitUpdate(limit=cap, active=True, slot_decay_per_second=0)
+        )
+    except ObjectNotFound:  # removed meanwhile: the next one makes it again
+        return None
     return LimitChange(name, present.limit, cap)
 
 
@@ -115,6 +119,9 @@ def _create(client: SyncPrefectClient, name: str, cap: int) -> LimitChange | Non
     return LimitChange(name, None, cap)
 
 
-def _remove(client: SyncPrefectClient, limit: Limit) -> LimitChange:
-    client.delete_global_concurrency_limit_by_name(limit.name)
+def _remove(client: SyncPrefectClient, limit: Limit) -> LimitChange | None:
+    try:
+        client.delete_global_concurrency_limit_by_name(limit.name)
+    except ObjectNotFound:
+        return None
     return LimitChange(limit.name, limit.limit, None)

@@ -3,6 +3,7 @@
 import re
 from abc import abstractmethod
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue, model_validator
@@ -306,3 +307,26 @@ class ExecuteParameters(Form):
             until_idle=self.until_idle,
             wait_for_work=self.wait_for_work,
         )
+
+
+class HousekeepingPart(StrEnum):
+    """What housekeeping can do; each part alone is of use."""
+
+    REAP_LEASES = "reap leases"
+    KEEP_LIMITS = "keep limits"
+    RECONCILE_SLOTS = "reconcile slots"
+    REPAIR_CURSORS = "repair cursors"
+    SERVE_RESLICES = "serve re-slice requests"
+    RELAY_OUTBOX = "relay outbox"
+    PRUNE_OUTBOX = "prune outbox"
+    COMPACT_CURSORS = "compact cursors"
+
+
+class HousekeepingParameters(Form):
+    """One round of housekeeping."""
+
+    parts: list[HousekeepingPart] = Field(
+        default_factory=list,
+        title="Parts",
+        description="Only these. If none is named, all that are due: the two that tidy up are due once an hour.",
+    )

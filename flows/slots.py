@@ -18,7 +18,7 @@ from flows.caps import TOTAL, limit_name
 from flows.limits import make_limits
 from flows.prefect_api import asking_once, open_prefect, reaching_prefect
 from ingest_core.bootstrap import App
-from ingest_core.model.errors import Unreachable
+from ingest_core.model.errors import PatraError
 from ingest_core.model.work import Partition
 
 RENEWALS = 3
@@ -156,7 +156,7 @@ class Slots:
                 _log.warning("slot of %s: not renewed (%s); the work goes on", slot.partition, error)
                 return False
             self._lost(slot)
-        except Unreachable as error:
+        except PatraError as error:
             _log.warning("slot of %s: not renewed (%s); the work goes on", slot.partition, error)
             return False
         else:
@@ -185,7 +185,7 @@ class Slots:
         try:
             with reaching_prefect():
                 self._free(slot)
-        except (Unreachable, PrefectHTTPStatusError) as error:
+        except (PatraError, PrefectHTTPStatusError) as error:
             _log.warning("slot of %s: not released (%s); housekeeping will free it", slot.partition, error)
 
     def _free(self, slot: Slot) -> None:

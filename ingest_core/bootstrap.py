@@ -14,7 +14,7 @@ from typing import Any
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.execute import Executor
-from ingest_core.execution.ports import WorkControl
+from ingest_core.execution.ports import TaskQueue, WorkControl
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import Operation
@@ -74,6 +74,7 @@ class App:
     registry: RegistryStore
     planner: Planner
     reslicer: Reslicer
+    queue: TaskQueue
     executor: Executor
     cursors: CursorStore
     control: WorkControl
@@ -129,6 +130,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         registry=registry,
         planner=planner,
         reslicer=Reslicer(plans, strategies(), probe),
+        queue=queue,
         executor=Executor(queue, cursors, control, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,
         control=control,

@@ -11,8 +11,8 @@ class CursorStore(Protocol):
     def advance(self, namespace: Namespace) -> CursorValue | None:
         """Move the value to the end of contiguous coverage; the value afterwards."""
 
-    def repair(self) -> None:
-        """Advance every cursor that a crash left behind its events."""
+    def repair(self) -> int:
+        """Advance every cursor that a crash left behind its events; how many those were."""
 
     def restore(self, namespace: Namespace) -> None:
         """Make a row that was lost again, at the value it began with."""

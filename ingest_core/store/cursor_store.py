@@ -180,12 +180,11 @@ class SqlCursorStore:
         )
         return str(last.new_value)
 
-    def repair(self) -> None:
-        """Advance every cursor that a crash left behind its events."""
+    def repair(self) -> int:
+        """Advance every cursor that a crash left behind its events; how many those were."""
         with self._database.read() as connection:
             rows = connection.execute(sa.select(ing_cursor)).all()
-        for row in rows:
-            self.advance(namespace_from(row))
+        return sum(self.advance(namespace_from(row)) != row_value(row) for row in rows)
 
     def restore(self, namespace: Namespace) -> None:
         """Make a row that was lost again from the event that began it; the planner finds again what is settled."""

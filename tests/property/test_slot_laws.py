@@ -125,6 +125,12 @@ def test_a_surplus_that_was_gone_at_one_look_begins_anew(first: dict[str, int], 
     assert verdict.watch == {name: Suspicion(BEGIN + APART, last[name]) for name in last.keys() - first.keys()}
 
 
+@given(st.lists(st.dictionaries(places, st.integers(1, 9)), min_size=1, max_size=4))
+def test_a_look_believes_what_it_saw_at_every_glance(glances: list[dict[str, int]]) -> None:
+    seen = {name: [glance.get(name, 0) for glance in glances] for name in PARTITIONS}
+    assert least_of(glances) == {name: min(counts) for name, counts in seen.items() if all(counts)}
+
+
 def test_notes_that_somebody_spoilt_are_forgotten() -> None:
     for spoilt in (None, "x", [1], {"ingest.total": 3}, {"ingest.total": ["now", 3]}, {"ingest.total": ["now"]}):
         assert read_looks(spoilt) == {}

@@ -1,0 +1,114 @@
+"""The parts of housekeeping: each may run at any time, also beside itself, and says what it did, if anything."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from threading import Timer
+from types import MappingProxyType
+
+from flows.limits import keep_limits
+from flows.parameters import HousekeepingPart
+from flows.slot_audit import reconcile_slots
+from ingest_core.bootstrap import App
+from ingest_core.model.errors import PatraError, Unreachable
+
+SENT_FOR = timedelta(days=30)
+"""So long a message is kept after it was sent."""
+
+EVENTS_FOR = timedelta(days=90)
+"""So long cursor events are kept one by one, as `patra cursor compact` does."""
+
+RELAY_SECONDS = 40.0
+_MOST_ROUNDS = 20
+
+
+class ChoreFailed(PatraError):
+    """A part that did what it could, and found what somebody must look at."""
+
+
+def reap_leases(app: App) -> str:
+    """Queue again what dead workers held."""
+    total = 0
+    for _ in range(_MOST_ROUNDS):
+        given_back = app.queue.give_back_expired()
+        total += given_back
+        if not given_back:
+            break
+    return f"{total} leases given back" if total else ""
+
+
+def keep_caps(app: App) -> str:
+    """Bring Prefect's limits in step with the Registry."""
+    return "; ".join(map(str, keep_limits(app)))
+
+
+def free_slots(app: App) -> str:
+    """Free slots behind which nobody works."""
+    report = reconcile_slots(app)
+    freed = ", ".join(f"{count} of {name}" for name, count in sorted(report.freed.items()))
+    watched = ", ".join(f"{count} of {name}" for name, count in sorted(report.watched.items()))
+    said = ([f"freed {freed}"] if freed else []) + ([f"nobody's for now: {watched}"] if watched else [])
+    return "; ".join(said)
+
+
+def repair_cursors(app: App) -> str:
+    """Advance cursors that a crash left behind their events."""
+    moved = app.cursors.repair()
+    return f"{moved} cursors moved" if moved else ""
+
+
+def serve_reslices(app: App) -> str:
+    """Cut again what turned out too big."""
+    report = app.reslicer.serve()
+    if report.refused:
+        raise ChoreFailed(
+            "RESLICE_REFUSED",
+            "; ".join(report.refused[:10]),
+            where=f"{len(report.refused)} re-slice requests",
+            remedy="what was refused is told once, and its slice stays PARTIAL",
+        )
+    return f"{report.served} slices cut again, into {report.children}" if report.served else ""
+
+
+def relay_outbox(app: App) -> str:
+    """Send the messages that are due, for a while; nothing where no publisher is set."""
+    if app.settings.publisher is None:
+        return ""
+    bell = Timer(RELAY_SECONDS, app.relay.stop.set)
+    bell.start()
+    try:
+        report = app.relay.relay()
+    finally:
+        bell.cancel()
+    errors = "; ".join(report.errors)
+    if report.unavailable:
+        raise Unreachable("PUBLISHER_UNAVAILABLE", errors, where="publisher", remedy="its messages wait")
+    if report.dead:
+        remedy = "see: patra outbox list --status DEAD"
+        raise ChoreFailed("MESSAGES_DEAD", f"{report.dead} will not be sent: {errors}", where="outbox", remedy=remedy)
+    return f"{report.sent} messages sent, {report.pending} wait" if report.sent else ""
+
+
+def prune_outbox(app: App) -> str:
+    """Delete messages that were sent long ago."""
+    deleted = app.outbox.prune(SENT_FOR)
+    return f"{deleted} messages deleted" if deleted else ""
+
+
+def compact_cursors(app: App) -> str:
+    """Replace old events that no plan needs any more by one each."""
+    compacted = sum(app.cursor_compaction.compact(one, EVENTS_FOR) for one in app.cursor_reports.find())
+    return f"{compacted} events compacted" if compacted else ""
+
+
+CHORES: Mapping[HousekeepingPart, Callable[[App], str]] = MappingProxyType(
+    {
+        HousekeepingPart.REAP_LEASES: reap_leases,
+        HousekeepingPart.KEEP_LIMITS: keep_caps,
+        HousekeepingPart.RECONCILE_SLOTS: free_slots,
+        HousekeepingPart.REPAIR_CURSORS: repair_cursors,
+        HousekeepingPart.SERVE_RESLICES: serve_reslices,
+        HousekeepingPart.RELAY_OUTBOX: relay_outbox,
+        HousekeepingPart.PRUNE_OUTBOX: prune_outbox,
+        HousekeepingPart.COMPACT_CURSORS: compact_cursors,
+    }
+)

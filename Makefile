@@ -25,7 +25,7 @@ export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-long check bench lock clean
+.PHONY: help setup demo up test test-long check bench lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ setup: $(INSTALLED) ## Install Patra and its locked dependencies into .venv
 
 demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 	@$(BIN)/patra demo
+
+up: $(INSTALLED) ## Run Prefect, a worker and simulated sources on this machine, until Ctrl-C
+	@$(BIN)/patra up
 
 test: check ## Check the code, then run every test but the long ones
 	$(BIN)/pytest $(FAST_TESTS) -m "not long" $(EVERY_CORE)

@@ -1,6 +1,5 @@
 """The demo: a simulated Crossref, a private Prefect, and two harvests a few hours apart."""
 
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings as SandboxSettings
+from flows.environment import environment
 from flows.wiring import open_app
 from ingest_core.bootstrap import App, prepare_demo_database
 from ingest_core.model.errors import BadInput, PatraError
@@ -55,7 +55,7 @@ def run_demo(options: DemoOptions, console: Console, *, quiet: bool = False) -> 
 
     corpus = SandboxSettings(seed=options.seed, works=options.works)
     say(f"starting a simulated Crossref of {options.works} works")
-    with running(corpus) as sandbox, _environment(settings, sandbox), open_app() as app:
+    with running(corpus) as sandbox, environment(_wanted(settings, sandbox)), open_app() as app:
         ends = _round_ends(app, corpus)
         say("starting a private Prefect")
         _start_prefect()
@@ -84,10 +84,9 @@ def _prepare(options: DemoOptions) -> Settings:
     return settings
 
 
-@contextmanager
-def _environment(settings: Settings, sandbox: Sandbox) -> Iterator[None]:
+def _wanted(settings: Settings, sandbox: Sandbox) -> dict[str, str]:
     """What the flows read: the demo's database and upstream, and a Prefect of its own that reports nothing."""
-    wanted = {
+    return {
         "PATRA_DATABASE_URL": settings.effective_database_url,
         f"PATRA_UPSTREAM_{SOURCE.upper()}": sandbox.url(SOURCE),
         "PREFECT_HOME": str(Path(settings.home).absolute() / "prefect"),
@@ -97,19 +96,6 @@ def _environment(settings: Settings, sandbox: Sandbox) -> Iterator[None]:
         "PREFECT_LOGGING_LEVEL": "ERROR",
         "DO_NOT_TRACK": "1",
     }
-    unwanted = ("PREFECT_API_URL", "PREFECT_PROFILE", "PREFECT_API_KEY")
-    before = {name: os.environ.get(name) for name in (*wanted, *unwanted)}
-    os.environ.update(wanted)
-    for name in unwanted:
-        os.environ.pop(name, None)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _start_prefect() -> None:

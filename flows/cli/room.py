@@ -1,10 +1,11 @@
-"""`patra deploy`: what a Prefect server needs to run Patra."""
+"""`patra deploy` and `patra up`: a Prefect server that runs Patra, somebody else's or one's own."""
 
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import typer
 
-from flows.cli.screen import AsJson, console, print_json, print_table
+from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table
 from flows.wiring import open_app
 
 
@@ -12,6 +13,7 @@ def register(app: typer.Typer) -> None:
     """Hang these commands into the tree."""
     example = "Example: PREFECT_API_URL=http://127.0.0.1:4200/api patra deploy --executors 2"
     app.command("deploy", epilog=example)(deploy)
+    app.command("up", epilog="Example: patra up --port 4300")(up)
 
 
 def deploy(
@@ -43,3 +45,40 @@ def deploy(
     title = "what would change" if dry_run else "what changed"
     rows = ((one.kind, one.name, one.did, one.what) for one in report.changes)
     print_table(f"{title} at {report.server}", ("", "name", "", "what"), rows)
+
+
+def up(
+    port: Annotated[int, typer.Option(min=1, max=65534, help="Where the UI and the API are, on this machine.")] = 4200,
+    *,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="Harvest the real providers, into the configured database.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a private Prefect server, a worker and simulated providers, with everything deployed, until Ctrl-C."""
+    from flows.up import UpOptions, run_up  # noqa: PLC0415 - the sandbox takes time to load
+
+    run_up(UpOptions(port, sandbox=not no_sandbox), _say, _print_room if as_json else _show_room)
+
+
+def _say(text: str) -> None:
+    errors.print(text, markup=False)
+
+
+def _print_room(room: dict[str, Any]) -> None:
+    print_json(room)
+    sys.stdout.flush()
+
+
+def _show_room(room: dict[str, Any]) -> None:
+    names = ("ui", "sandbox", "database", "logs")
+    print_facts("Patra is up", ((name, room[name]) for name in names if room[name]))
+    console.print(_NEXT.format(**room), markup=False)
+
+
+_NEXT = """
+Harvest: in the UI, Deployments > planner > Run > Custom run, choose a source; the executor takes up its tasks.
+Every hour: on the page of the planner, switch on the schedule of a source.
+From another shell: . {environment}
+                    patra status
+Ctrl-C ends all of it; what was harvested stays."""

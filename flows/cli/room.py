@@ -77,8 +77,10 @@ def _show_room(room: dict[str, Any]) -> None:
 
 
 _NEXT = """
-Harvest: in the UI, Deployments > planner > Run > Custom run, choose a source; the executor takes up its tasks.
-Every hour: on the page of the planner, switch on the schedule of a source.
-From another shell: . {environment}
-                    patra status
+Harvest    in the UI: Deployments > harvest-crossref > Run > Quick run; an executor takes up its tasks
+each hour  switch on the schedule on that page
+backfill   Deployments > backfill > Run > Custom run
+by hand    from another shell: . {environment}
+           and then: patra status
+
 Ctrl-C ends all of it; what was harvested stays."""

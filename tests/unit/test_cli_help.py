@@ -14,6 +14,7 @@ from flows.cli.main import run
         (),
         ("demo",),
         ("deploy",),
+        ("up",),
         ("db", "upgrade"),
         ("registry", "apply"),
         ("registry", "show"),

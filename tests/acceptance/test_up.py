@@ -1,0 +1,193 @@
+"""`patra up` as a person runs it: one command, and after Ctrl-C nothing of it is left."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import FlowRun
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from deployments.sandbox.remote import Sandbox
+from tests.support.patra import StoredRows
+from tests.support.prefect import bare_environment, free_port, until
+
+pytestmark = pytest.mark.timeout(900)
+START_SECONDS = 300
+RUN_SECONDS = 240
+END_SECONDS = 120
+
+
+class Up:
+    """`patra up` in a terminal of its own, which can be started again in the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.process: subprocess.Popen[str] | None = None
+        self.room: dict[str, Any] = {}
+
+    def begin(self, *arguments: str, port: int | None = None, home: str = "home") -> "subprocess.Popen[str]":
+        """The command, begun."""
+        with (self.folder / "up.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "flows.cli", "up", "--json", "--port", str(port or self.port), *arguments],
+                env={**bare_environment(), "PATRA_HOME": home},
+                cwd=self.folder,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            )
+
+    def start(self) -> None:
+        """Begin it and wait for what it says of itself."""
+        self.process = self.begin()
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, (self.folder / "up.log").read_text()
+        self.room = json.loads(line)
+
+    def refused(self, **other: Any) -> tuple[int, dict[str, Any]]:
+        """The exit code and the error of another one."""
+        printed, _ = (second := self.begin(**other)).communicate(timeout=START_SECONDS)
+        return second.returncode, json.loads(printed)["error"]
+
+    def end(self, number: signal.Signals, *, group: bool) -> int:
+        """Send the signal as a terminal does, to the group, or to the process alone; the exit code."""
+        assert self.process
+        (os.killpg if group else os.kill)(self.process.pid, number)
+        self.process.communicate(timeout=END_SECONDS)
+        return self.process.returncode
+
+    def left(self) -> list[str]:
+        """The processes that live in our folder."""
+        mark = f"PATRA_HOME={self.folder}".encode()
+        return [_command(one) for one in Path("/proc").glob("[0-9]*") if mark in _environment_of(one)]
+
+    def kill(self) -> None:
+        """Leave nothing behind, whatever failed."""
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+
+
+def _environment_of(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def _command(process: Path) -> str:
+    try:
+        return f"{process.name}: {(process / 'cmdline').read_bytes().replace(bytes(1), b' ').decode()}"
+    except OSError:
+        return ""
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """A room that is open."""
+    up = Up(tmp_path_factory.mktemp("up"))
+    try:
+        up.start()
+        yield up
+    finally:
+        up.kill()
+
+
+@pytest.fixture
+def client(up: Up) -> Iterator[SyncPrefectClient]:
+    """Prefect's own client, which brings what the server asks of those who change something."""
+    with temporary_settings({PREFECT_API_URL: up.room["api"]}), get_client(sync_client=True) as client:
+        yield client
+
+
+def _begin(client: SyncPrefectClient, deployment: str) -> FlowRun:
+    return client.create_flow_run_from_deployment(client.read_deployment_by_name(deployment).id)
+
+
+def _ended(client: SyncPrefectClient, run: FlowRun) -> FlowRun:
+    until(lambda: _state(client, run).is_final(), RUN_SECONDS, f"flow run {run.name}")
+    return client.read_flow_run(run.id)
+
+
+def _state(client: SyncPrefectClient, run: FlowRun) -> Any:
+    return client.read_flow_run(run.id).state
+
+
+def _items(up: Up) -> int:
+    return len(StoredRows(up.room["database"]).rows("ing_item", "id"))
+
+
+def test_everything_is_there(up: Up, client: SyncPrefectClient) -> None:
+    assert up.room["ui"] == f"http://127.0.0.1:{up.port}"
+    with urllib.request.urlopen(f"{up.room['ui']}/ui-settings") as answer:
+        assert json.load(answer)["api_url"] == up.room["api"]
+    with urllib.request.urlopen(up.room["ui"]) as answer:
+        assert b"Prefect" in answer.read()
+    names = {one.name for one in client.read_deployments()}
+    assert {"planner", "executor", "backfill", "harvest-crossref", "harvest-pubmed"} <= names
+    assert len(client.read_automations()) == len(up.room["deployed"]["automations"]) == 3
+    assert {"ingest.total", "ingest.crossref.works.harvest"} <= {
+        one.name for one in client.read_global_concurrency_limits(limit=200, offset=0)
+    }
+    until(lambda: bool(client.read_workers_for_work_pool("patra")), START_SECONDS, "the worker")
+    assert str(up.folder / "home/sandbox") == up.room["home"]
+
+
+def test_a_second_one_is_refused(up: Up) -> None:
+    code, error = up.refused(port=free_port())
+    assert (code, error["code"], error["where"]) == (4, "ALREADY_UP", up.room["home"])
+    code, error = up.refused(home="other")
+    assert (code, error["code"]) == (2, "PORT_IN_USE")
+    assert str(up.port) in error["message"]
+    assert "--port" in error["remedy"]
+
+
+def test_a_harvest_from_the_room_stores_records(up: Up, client: SyncPrefectClient) -> None:
+    planned = _ended(client, _begin(client, "planner/harvest-crossref"))
+    assert planned.state_type == "COMPLETED", planned.state
+    worked = _ended(client, _begin(client, "executor/executor"))
+    assert worked.state_type == "COMPLETED", worked.state
+    until(lambda: _items(up) > 500, RUN_SECONDS, "the harvest")
+
+
+def test_ctrl_c_leaves_nothing_though_a_run_is_in_work(up: Up, client: SyncPrefectClient) -> None:
+    with Sandbox(up.room["sandbox"]) as sandbox:
+        sandbox.script({"kind": "latency", "seconds": 3, "match": {"path": "/openalex/*"}, "times": 1000})
+        assert _ended(client, _begin(client, "planner/harvest-openalex")).state_type == "COMPLETED"
+        sandbox.clear_requests()
+        run = _begin(client, "executor/executor")
+        until(lambda: bool(sandbox.requests("openalex")), RUN_SECONDS, "a request of the executor")
+    assert not _state(client, run).is_final()
+    _assert_ends(up, signal.SIGINT, group=True)
+
+
+def _assert_ends(up: Up, number: signal.Signals, *, group: bool) -> None:
+    assert up.end(number, group=group) == 0
+    assert up.left() == []
+    for url in (up.room["ui"], up.room["sandbox"]):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", int(url.rpartition(":")[2])))
+
+
+def test_another_start_goes_on_and_sigterm_ends_it_too(up: Up) -> None:
+    items = _items(up)
+    up.start()
+    assert up.room["deployed"]["pool"]["change"] is None
+    assert up.room["deployed"]["deployments"] == up.room["deployed"]["automations"] == []
+    assert _items(up) >= items
+    with temporary_settings({PREFECT_API_URL: up.room["api"]}), get_client(sync_client=True) as client:
+        assert [run.name for run in client.read_flow_runs() if run.state and run.state.is_running()] == []
+    _assert_ends(up, signal.SIGTERM, group=False)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +106,17 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         up.kill()
 
 
-@pytest.fixture
-def client(up: Up) -> Iterator[SyncPrefectClient]:
+@contextmanager
+def _open(up: Up) -> Iterator[SyncPrefectClient]:
     """Prefect's own client, which brings what the server asks of those who change something."""
     with temporary_settings({PREFECT_API_URL: up.room["api"]}), get_client(sync_client=True) as client:
+        yield client
+
+
+@pytest.fixture
+def client(up: Up) -> Iterator[SyncPrefectClient]:
+    """A client of the room that is open."""
+    with _open(up) as client:
         yield client
 
 
@@ -125,6 +133,10 @@ def _state(client: SyncPrefectClient, run: FlowRun) -> Any:
     return client.read_flow_run(run.id).state
 
 
+def _running(client: SyncPrefectClient) -> list[str]:
+    return [run.name for run in client.read_flow_runs() if run.state and run.state.is_running()]
+
+
 def _items(up: Up) -> int:
     return len(StoredRows(up.room["database"]).rows("ing_item", "id"))
 
@@ -136,7 +148,7 @@ def test_everything_is_there(up: Up, client: SyncPrefectClient) -> None:
     with urllib.request.urlopen(up.room["ui"]) as answer:
         assert b"Prefect" in answer.read()
     names = {one.name for one in client.read_deployments()}
-    assert {"planner", "executor", "backfill", "harvest-crossref", "harvest-pubmed"} <= names
+    assert {"planner", "executor", "backfill", "housekeeping", "harvest-crossref", "harvest-pubmed"} <= names
     assert len(client.read_automations()) == len(up.room["deployed"]["automations"]) == 3
     assert {"ingest.total", "ingest.crossref.works.harvest"} <= {
         one.name for one in client.read_global_concurrency_limits(limit=200, offset=0)
@@ -154,22 +166,8 @@ def test_a_second_one_is_refused(up: Up) -> None:
     assert "--port" in error["remedy"]
 
 
-def test_a_harvest_from_the_room_stores_records(up: Up, client: SyncPrefectClient) -> None:
-    planned = _ended(client, _begin(client, "planner/harvest-crossref"))
-    assert planned.state_type == "COMPLETED", planned.state
-    worked = _ended(client, _begin(client, "executor/executor"))
-    assert worked.state_type == "COMPLETED", worked.state
-    until(lambda: _items(up) > 500, RUN_SECONDS, "the harvest")
-
-
 def test_ctrl_c_leaves_nothing_though_a_run_is_in_work(up: Up, client: SyncPrefectClient) -> None:
-    with Sandbox(up.room["sandbox"]) as sandbox:
-        sandbox.script({"kind": "latency", "seconds": 3, "match": {"path": "/openalex/*"}, "times": 1000})
-        assert _ended(client, _begin(client, "planner/harvest-openalex")).state_type == "COMPLETED"
-        sandbox.clear_requests()
-        run = _begin(client, "executor/executor")
-        until(lambda: bool(sandbox.requests("openalex")), RUN_SECONDS, "a request of the executor")
-    assert not _state(client, run).is_final()
+    until(lambda: bool(_running(client)), RUN_SECONDS, "the executor that begins with the room")
     _assert_ends(up, signal.SIGINT, group=True)
 
 
@@ -182,12 +180,38 @@ def _assert_ends(up: Up, number: signal.Signals, *, group: bool) -> None:
             probe.bind(("127.0.0.1", int(url.rpartition(":")[2])))
 
 
-def test_another_start_goes_on_and_sigterm_ends_it_too(up: Up) -> None:
-    items = _items(up)
-    up.start()
-    assert up.room["deployed"]["pool"]["change"] is None
-    assert up.room["deployed"]["deployments"] == up.room["deployed"]["automations"] == []
-    assert _items(up) >= items
-    with temporary_settings({PREFECT_API_URL: up.room["api"]}), get_client(sync_client=True) as client:
-        assert [run.name for run in client.read_flow_runs() if run.state and run.state.is_running()] == []
-    _assert_ends(up, signal.SIGTERM, group=False)
+@pytest.mark.long
+def test_a_room_harvests_drains_and_is_opened_again(tmp_path: Path) -> None:
+    up = Up(tmp_path)
+    try:
+        up.start()
+        with _open(up) as client:
+            _harvest(up, client)
+            _begin_slow_work(up, client)
+        _assert_ends(up, signal.SIGTERM, group=False)
+        items = _items(up)
+        up.start()
+        assert up.room["deployed"]["pool"]["change"] is None
+        assert up.room["deployed"]["deployments"] == up.room["deployed"]["automations"] == []
+        assert _items(up) >= items > 500
+        with _open(up) as client:
+            states = [run.state for run in client.read_flow_runs() if run.start_time and run.state]
+            assert {state.type for state in states if state.type != "RUNNING"} == {"COMPLETED"}, states
+        _assert_ends(up, signal.SIGINT, group=True)
+    finally:
+        up.kill()
+
+
+def _harvest(up: Up, client: SyncPrefectClient) -> None:
+    planned = _ended(client, _begin(client, "planner/harvest-crossref"))
+    assert planned.state_type == "COMPLETED", planned.state
+    until(lambda: _items(up) > 500, RUN_SECONDS, "the harvest")
+
+
+def _begin_slow_work(up: Up, client: SyncPrefectClient) -> None:
+    """Plan a source that answers slowly, and see the executor ask it."""
+    with Sandbox(up.room["sandbox"]) as sandbox:
+        sandbox.script({"kind": "latency", "seconds": 3, "match": {"path": "/openalex/*"}, "times": 1000})
+        assert _ended(client, _begin(client, "planner/harvest-openalex")).state_type == "COMPLETED"
+        sandbox.clear_requests()
+        until(lambda: bool(sandbox.requests("openalex")), RUN_SECONDS, "a request of the executor")

@@ -22,6 +22,8 @@ export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 # uv trusts the certificates this machine trusts, as pip and git do behind a company's proxy.
 export UV_SYSTEM_CERTS ?= true
+# Python keeps what it compiled, whatever the shell says: tests and workers start hundreds of interpreters.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

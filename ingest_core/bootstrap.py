@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
-from importlib.metadata import entry_points
 from threading import Event
 from typing import Any
 
@@ -62,6 +61,7 @@ from ingest_core.store.work_control import SqlWorkControl
 from ingest_core.transport.auth import installed_hooks
 from ingest_core.transport.credentials import SecretReader, Secrets
 from ingest_core.transport.http import HttpUpstream
+from ingest_core.transport.installed import installed
 from ingest_core.transport.publishers import open_publisher
 
 
@@ -232,8 +232,8 @@ STRATEGY_GROUP = "patra.slice_strategies"
 
 def strategies() -> StrategyRegistry:
     """The ways of slicing there are: ours, and those that are installed."""
-    installed = [entry.load()() for entry in entry_points(group=STRATEGY_GROUP)]
-    return StrategyRegistry([TimeStrategy(), IdStrategy(), *installed])
+    others = [entry.load()() for entry in installed(STRATEGY_GROUP)]
+    return StrategyRegistry([TimeStrategy(), IdStrategy(), *others])
 
 
 def signing_hooks() -> frozenset[str]:

@@ -1,10 +1,13 @@
 """Fixtures every test may use: the three databases, each fresh for the test that asks."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 
 import pytest
+from sqlalchemy.engine import make_url
 
+from ingest_core.bootstrap import upgrade_database
+from ingest_core.settings import Settings
 from tests.support.servers import (
     DIALECTS,
     Missing,
@@ -41,10 +44,24 @@ class DatabaseFactory:
     def __init__(self, servers: Servers, lifetime: ExitStack) -> None:
         self._servers = servers
         self._lifetime = lifetime
+        self._upgraded: dict[str, str] = {}
 
     def fresh(self, dialect: str) -> str:
         """The URL of a new empty database."""
         return self._lifetime.enter_context(temporary_database(self._servers.require(dialect)))
+
+    def upgraded(self, dialect: str) -> str:
+        """The URL of a new database as `patra db upgrade` leaves it: it did so once, and this is a copy."""
+        if dialect not in self._upgraded:
+            url = self.fresh(dialect)
+            upgrade_database(Settings(database_url=url))
+            self._upgraded[dialect] = url
+        return self._lifetime.enter_context(self.copied(self._upgraded[dialect]))
+
+    def copied(self, original: str) -> AbstractContextManager[str]:
+        """A copy of a database nobody uses meanwhile; it lives while it is in use."""
+        dialect = make_url(original).get_backend_name()
+        return temporary_database(self._servers.require(dialect), original)
 
 
 SERVERS = pytest.StashKey[Servers]()

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -15,6 +14,7 @@ from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, 
 from ingest_core.model.codes import AuthLocation, AuthType
 from ingest_core.model.spec import AuthSpec
 from ingest_core.transport.credentials import Secrets
+from ingest_core.transport.installed import installed
 
 HOOK_GROUP = "patra.signing_hooks"
 EXPIRY_MARGIN_SECONDS = 60
@@ -45,7 +45,7 @@ TokenSource = Callable[[Request, str, str], dict[str, Any]]
 
 def installed_hooks() -> frozenset[str]:
     """The signing hooks there are."""
-    return frozenset(entry.name for entry in entry_points(group=HOOK_GROUP))
+    return frozenset(entry.name for entry in installed(HOOK_GROUP))
 
 
 class Authorizer:
@@ -218,7 +218,7 @@ def _only_text(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _hook(name: str) -> SigningHook:
-    found = [entry for entry in entry_points(group=HOOK_GROUP) if entry.name == name]
+    found = [entry for entry in installed(HOOK_GROUP) if entry.name == name]
     if not found:
         raise CredentialMissing(f"no signing hook {name!r} is installed (entry points of group {HOOK_GROUP})")
     hook: SigningHook = found[0].load()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from ingest_core.execution.ports import CredentialMissing, NotSent
@@ -10,6 +9,7 @@ from ingest_core.model.errors import BadInput, Unreachable
 from ingest_core.outbox.ports import Publisher
 from ingest_core.transport.credentials import Secrets
 from ingest_core.transport.file_publisher import FilePublisher
+from ingest_core.transport.installed import installed
 from ingest_core.transport.webhook import WebhookPublisher
 
 PUBLISHER_GROUP = "patra.publishers"
@@ -77,7 +77,7 @@ def _unusable(name: str, why: str) -> BadInput:
 
 
 def _factory(name: str) -> PublisherFactory:
-    found = {entry.name: entry for entry in entry_points(group=PUBLISHER_GROUP)}
+    found = {entry.name: entry for entry in installed(PUBLISHER_GROUP)}
     if name not in found:
         raise BadInput(
             "PUBLISHER_UNKNOWN",

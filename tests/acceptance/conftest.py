@@ -53,8 +53,7 @@ def patra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Patra]:
     """`patra` on a new database of this dialect, with the quick Crossref registered."""
-    patra = Patra(database_factory.fresh(dialect), quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
-    patra("db", "upgrade")
+    patra = Patra(database_factory.upgraded(dialect), quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
     patra.apply_crossref()
     yield patra
     patra.stop_all()

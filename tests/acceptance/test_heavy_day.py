@@ -41,9 +41,8 @@ def patra(
     database_factory: DatabaseFactory, pubmed: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Patra]:
     """`patra` on a new database, with the quick PubMed registered."""
-    patra = Patra(database_factory.fresh("sqlite"), pubmed.url("crossref"), tmp_path, monkeypatch)
+    patra = Patra(database_factory.upgraded("sqlite"), pubmed.url("crossref"), tmp_path, monkeypatch)
     patra.reach(pubmed, "pubmed", monkeypatch)
-    patra("db", "upgrade")
     patra("registry", "apply", str(patra.quick_file("pubmed")))
     pubmed.clear_requests()
     yield patra

@@ -39,9 +39,8 @@ def patra(
     database_factory: DatabaseFactory, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Patra]:
     """`patra` on a new database that asks the shelf."""
-    patra = Patra(database_factory.fresh("sqlite"), sandbox.url("crossref"), tmp_path, monkeypatch)
+    patra = Patra(database_factory.upgraded("sqlite"), sandbox.url("crossref"), tmp_path, monkeypatch)
     patra.reach(sandbox, CODE, monkeypatch)
-    patra("db", "upgrade")
     yield patra
     patra.stop_all()
 

@@ -43,9 +43,8 @@ def patra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Patra]:
     """`patra` on a new database, with a PubMed that gives 160 records of a query."""
-    patra = Patra(database_factory.fresh(dialect), pubmed.url("crossref"), tmp_path, monkeypatch)
+    patra = Patra(database_factory.upgraded(dialect), pubmed.url("crossref"), tmp_path, monkeypatch)
     patra.reach(pubmed, "pubmed", monkeypatch)
-    patra("db", "upgrade")
     apply(patra)
     pubmed.script()
     pubmed.clear_requests()

@@ -32,11 +32,10 @@ def patra(
     database_factory: DatabaseFactory, providers: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Patra:
     """`patra` on a new database, with every provider simulated."""
-    patra = Patra(database_factory.fresh("sqlite"), providers.url("crossref"), tmp_path, monkeypatch)
+    patra = Patra(database_factory.upgraded("sqlite"), providers.url("crossref"), tmp_path, monkeypatch)
     for code in TIMED:
         patra.reach(providers, code, monkeypatch)
     monkeypatch.setenv("PATRA_CONTACT", "ops@example.org")
-    patra("db", "upgrade")
     providers.clear_requests()
     return patra
 

@@ -1,6 +1,7 @@
 """What cutting is tried on: zones, moments at which clocks are odd, steps, needs, sizes and estimators."""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -44,6 +45,7 @@ KNOWN = tuple(method for method in EstimateMethod if method != EstimateMethod.CO
 SOMETIMES_KNOWN = tuple(EstimateMethod)
 
 
+@cache
 def moments(zone: str = "UTC") -> st.SearchStrategy[datetime]:
     """Any instant from 1900 to 2100, often near one at which the zone's clocks or the calendar are odd."""
     anywhere = st.datetimes(datetime(1900, 1, 1), datetime(2100, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
@@ -79,6 +81,7 @@ def configs(draw: st.DrawFn) -> WindowSpec:
     )
 
 
+@cache
 def id_ranges() -> st.SearchStrategy[tuple[IdRange, ...]]:
     """Ranges of ids apart from each other, the outermost often open."""
 
@@ -116,6 +119,7 @@ def _later(grid: Grid, start: datetime, units: int) -> datetime:
     return start
 
 
+@cache
 def sizings() -> st.SearchStrategy[Sizing]:
     """Targets from small to large, with and without a cap and a second field."""
     return st.builds(

@@ -254,10 +254,11 @@ class Oracle:
             self.closed(key, RunStatus.CANCELLED, BatchStatus.SKIPPED)
 
     def unfinished(self, uncut: set[int]) -> set[int]:
-        """What may be tried again: what failed, and what ended PARTIAL and is in `uncut`."""
+        """What may be tried again: what failed, and what ended PARTIAL and is in `uncut`, of plans not cancelled."""
+        going = {key: task for key, task in self.tasks.items() if task.plan_id not in self.cancelled_plans}
         return {
             key
-            for key, task in self.tasks.items()
+            for key, task in going.items()
             if task.status == TaskStatus.FAILED or (task.status == TaskStatus.PARTIAL and key in uncut)
         }
 

@@ -9,17 +9,18 @@ import secrets
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import NullPool, create_engine, text
+from sqlalchemy import NullPool, create_engine, inspect, text
 from sqlalchemy.engine import URL, Connection, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -95,19 +96,27 @@ def stop_server(server: Server) -> None:
 
 
 @contextmanager
-def temporary_database(server: Server) -> Iterator[str]:
-    """The URL of a new empty database, which is gone afterwards whatever happens."""
+def temporary_database(server: Server, original: str | None = None) -> Iterator[str]:
+    """The URL of a new database, empty or a copy of another, which is gone afterwards whatever happens."""
     if server.dialect == "sqlite":
         with tempfile.TemporaryDirectory(prefix="patra_test_", ignore_cleanup_errors=True) as folder:
+            if original is not None:
+                Path(folder, "patra.db").write_bytes(sqlite_image(original))
             yield f"sqlite:///{folder}/patra.db"
         return
     name = f"patra_test_{secrets.token_hex(8)}"
     _leftovers[name] = lambda: _drop_database(server, name)
     try:
-        _create_database(server, name)
+        _create_database(server, name, None if original is None else make_url(original).database)
         yield make_url(server.url).set(database=name).render_as_string(hide_password=False)
     finally:
         _clear_leftover(name)
+
+
+def sqlite_image(url: str) -> bytes:
+    """The database as one file, its write-ahead log included."""
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        return connection.serialize()
 
 
 # What still has to be dropped or stopped, in the order it was made: databases come after their server.
@@ -139,11 +148,15 @@ def _connection(server: Server) -> Iterator[Connection]:
         yield connection
 
 
-def _create_database(server: Server, name: str) -> None:
-    # template0 has no sessions that would stand in the way of a copy.
-    options = "TEMPLATE template0 ENCODING 'UTF8'" if server.dialect == "postgresql" else "CHARACTER SET utf8mb4"
+def _create_database(server: Server, name: str, original: str | None) -> None:
     with _connection(server) as connection:
-        connection.execute(text(f"CREATE DATABASE {name} {options}"))
+        if server.dialect == "postgresql":  # a template must have no sessions; template0 never has any
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {original or 'template0'} ENCODING 'UTF8'"))
+            return
+        connection.execute(text(f"CREATE DATABASE {name} CHARACTER SET utf8mb4"))
+        for table in inspect(connection).get_table_names(original) if original else ():
+            connection.execute(text(f"CREATE TABLE {name}.{table} LIKE {original}.{table}"))
+            connection.execute(text(f"INSERT INTO {name}.{table} SELECT * FROM {original}.{table}"))
 
 
 def _drop_database(server: Server, name: str) -> None:

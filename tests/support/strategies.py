@@ -1,6 +1,10 @@
-"""What the laws are tried on: instants, windows, grounds, settings, pages, JSON."""
+"""What the laws are tried on: instants, windows, grounds, settings, pages, JSON.
+
+A strategy that others draw from again and again is made once: making it takes longer than drawing.
+"""
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -65,6 +69,7 @@ def minute_windows(draw: st.DrawFn, low: int = 0, high: int = HORIZON) -> Window
     return minute_window(start, draw(st.integers(start + 1, high)))
 
 
+@cache
 def window_lists(max_size: int = 8) -> st.SearchStrategy[list[Window]]:
     """Some windows of whole minutes, overlapping, touching or apart."""
     return st.lists(minute_windows(), max_size=max_size)
@@ -99,6 +104,7 @@ def instants() -> st.SearchStrategy[datetime]:
     return st.datetimes(datetime(1000, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001
 
 
+@cache
 def recent_instants() -> st.SearchStrategy[datetime]:
     """An instant within some days of the origin, often on a round hour."""
     micros = st.integers(-5 * 86_400_000_000, 5 * 86_400_000_000).map(lambda n: ORIGIN + timedelta(microseconds=n))
@@ -106,6 +112,7 @@ def recent_instants() -> st.SearchStrategy[datetime]:
     return st.one_of(hours, micros)
 
 
+@cache
 def whole_milliseconds() -> st.SearchStrategy[datetime]:
     """A recent instant as window ends, anchors and watermarks are: whole milliseconds."""
     return recent_instants().map(lambda instant: floor_to(instant, MILLISECOND))

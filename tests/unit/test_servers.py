@@ -5,10 +5,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import NullPool, create_engine, inspect, make_url, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from tests.conftest import DatabaseFactory, Servers
 from tests.support import servers as module
@@ -25,11 +26,12 @@ from tests.support.servers import (
 REPOSITORY = Path(__file__).parents[2]
 
 
-def execute(url: str, statement: str) -> None:
+def execute(url: str, statement: str) -> list[tuple[Any, ...]]:
+    """What the statement finds."""
     engine = create_engine(url, poolclass=NullPool)
     with engine.begin() as connection:
-        connection.execute(text(statement))
-    engine.dispose()
+        result = connection.execute(text(statement))
+        return [tuple(row) for row in result] if result.returns_rows else []
 
 
 def exists(url: str) -> bool:
@@ -133,6 +135,19 @@ def test_a_fresh_database_is_empty_and_takes_tables(dialect: str, database_url: 
     execute(database_url, "CREATE TABLE paper (title VARCHAR(40))")
     execute(database_url, "INSERT INTO paper VALUES ('Патра 📜')")
     assert inspect(engine).get_table_names() == ["paper"]
+
+
+def test_a_copy_is_as_the_original_was_and_goes_its_own_way(
+    database_url: str, database_factory: DatabaseFactory
+) -> None:
+    execute(database_url, "CREATE TABLE paper (title VARCHAR(40) UNIQUE)")
+    execute(database_url, "INSERT INTO paper VALUES ('Патра 📜')")
+    with database_factory.copied(database_url) as copy:
+        execute(copy, "INSERT INTO paper VALUES ('two')")
+        assert len(execute(copy, "SELECT title FROM paper")) == 2
+        with pytest.raises(IntegrityError):
+            execute(copy, "INSERT INTO paper VALUES ('two')")
+    assert execute(database_url, "SELECT title FROM paper") == [("Патра 📜",)]
 
 
 def test_session_databases_are_each_a_new_one(dialect: str, database_factory: DatabaseFactory) -> None:

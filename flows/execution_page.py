@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.naming import slice_name
+from ingest_core.model.naming import slice_content, slice_number
 from ingest_core.model.work import Task
 
 MOST_SLICES = 200
@@ -15,10 +15,7 @@ MOST_SLICES = 200
 
 LONGEST_ERROR = 300
 _ORDER = [TaskStatus.FAILED, TaskStatus.PARTIAL, None, TaskStatus.QUEUED, TaskStatus.SUCCEEDED]
-_COLUMNS = (
-    "slice", "plan", "window", "status", "pages", "received", "inserted", "updated", "skipped", "quarantined",
-    "waited", "retries", "error",
-)  # fmt: skip
+_COLUMNS = ("slice", "window", "plan", "status", "pages", "records", "waited", "asked again")
 
 
 def tags_of(task: Task) -> list[str]:
@@ -29,11 +26,6 @@ def tags_of(task: Task) -> list[str]:
         f"operation:{partition.operation_code}",
         f"plan:{task.lineage.plan_id}",
     ]
-
-
-def page_key(source: str | None) -> str:
-    """Under which the pages of such runs follow each other; Prefect takes small letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", f"executor-{source or 'all'}".lower())
 
 
 @dataclass(frozen=True)
@@ -48,18 +40,28 @@ class Worked:
     @classmethod
     def of(cls, task: Task, summary: RunSummary) -> "Worked":
         """The attempt, without what would keep the task in memory."""
-        return cls(slice_name(task), task.lineage.plan_id, str(task.window), summary)
+        return cls(slice_number(task), task.lineage.plan_id, slice_content(task), summary)
 
 
 def render_page(subject: str, message: str, report: ExecuteReport, worked: Sequence[Worked]) -> str:
-    """The page of a run: totals, and a line for each slice."""
-    lines = [f"# Execution of {subject}", "", _cell(message), "", *_totals(report, worked), "", "## Slices", ""]
+    """The page of a run: totals, what went wrong, and a line for each slice."""
+    lines = [f"# Execution of {subject}", "", _cell(message), "", *_totals(report, worked), ""]
     shown = sorted(worked, key=lambda one: _ORDER.index(one.summary.status))[:MOST_SLICES]
     if not shown:
-        return "\n".join([*lines, "None was due."])
-    lines += _table(_COLUMNS, (_row(one) for one in shown))
+        return "\n".join([*lines, "## Slices", "", "None was due."])
+    lines += [*_errors(shown), "## Slices", "", *_table(_COLUMNS, (_row(one) for one in shown))]
     left = len(worked) - len(shown)
     return "\n".join([*lines, *(["", f"and {left} more"] if left else [])])
+
+
+def _errors(worked: Sequence[Worked]) -> list[str]:
+    """A list, since a column of a narrow page has no room for an error."""
+    told = [f"- **{_cell(one.name)}**, {one.window}: {_cell(error)}" for one in worked if (error := _error(one))]
+    return ["## What went wrong", "", *told, ""] if told else []
+
+
+def _error(one: Worked) -> str:
+    return (one.summary.error or "")[:LONGEST_ERROR]
 
 
 def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> list[str]:
@@ -79,17 +81,18 @@ def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> list[str]:
 def _row(one: Worked) -> list[str]:
     summary, counts = one.summary, one.summary.counts.json()
     status = str(summary.status) if summary.status else "lease lost"
-    numbers = [summary.batches, *counts.values()]
+    became = [f"{number} {name}" for name, number in counts.items() if number and name != "received"]
     waited = f"{summary.waited.total_seconds():.1f} s" if summary.waited else ""
+    retries = str(summary.retries or "")
     return [
         one.name,
-        str(one.plan_id),
         one.window,
+        str(one.plan_id),
         status,
-        *map(str, numbers),
+        str(summary.batches),
+        ", ".join(became) or "none",
         waited,
-        str(summary.retries or ""),
-        (summary.error or "")[:LONGEST_ERROR],
+        retries,
     ]
 
 

@@ -11,7 +11,7 @@ from prefect import get_run_logger, runtime
 from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import get_client
 
-from flows.execution_page import Worked, page_key, render_page, tags_of
+from flows.execution_page import Worked, render_page, tags_of
 from flows.parameters import ExecuteParameters
 from ingest_core.bootstrap import App
 from ingest_core.execution.outcomes import RunSummary
@@ -35,7 +35,6 @@ class ExecutionWatch:
     def __init__(self, app: App, parameters: ExecuteParameters) -> None:
         self._app = app
         self._parameters = parameters
-        self._key = page_key(parameters.source)
         self._logger = get_run_logger()
         self._worked: list[Worked] = []
         self._in_hand = 0
@@ -47,8 +46,8 @@ class ExecutionWatch:
         self._teller = Thread(target=context.run, args=(self._keep_telling,), name="progress", daemon=True)
 
     def __enter__(self) -> Self:
-        text = f"execute {self._parameters.subject}"
-        self._artifact = self._try(lambda: _begin_progress(f"{self._key}-progress", text))
+        text = f"How far: {self._parameters.subject}"
+        self._artifact = self._try(lambda: _begin_progress(text))
         self._teller.start()
         return self
 
@@ -75,7 +74,8 @@ class ExecutionWatch:
         """Show the page, and that it is over."""
         self._end()
         page = render_page(self._parameters.subject, message, report, self._worked)
-        self._try(lambda: create_markdown_artifact(page, self._key, message[:200]))
+        # With a key, the run's Artifacts tab would lead to all runs' pages under that key.
+        self._try(lambda: create_markdown_artifact(page, description=message[:200]))
         self._tell(_DONE)
 
     def _end(self) -> None:
@@ -105,8 +105,8 @@ class ExecutionWatch:
             return None
 
 
-def _begin_progress(key: str, description: str) -> UUID:
-    artifact = create_progress_artifact(0.0, key, description)
+def _begin_progress(description: str) -> UUID:
+    artifact = create_progress_artifact(0.0, description=description)
     assert isinstance(artifact, UUID)  # it is a promise only to callers that are asynchronous
     return artifact
 

@@ -13,10 +13,8 @@ _DAY = timedelta(days=1)
 def window_name(window: Window) -> str:
     """The window in few letters, its end not included: `03:00-04:00` within a day, else `2026-01-01..02`."""
     start, end = window.start.astimezone(UTC), window.end.astimezone(UTC)
-    midnight = datetime(start.year, start.month, start.day, tzinfo=UTC)
-    if end <= midnight + _DAY and window.length < _DAY:
-        last = "24:00" if end == midnight + _DAY else _clock(end)
-        return f"{_clock(start)}-{last}"
+    if _is_within_a_day(window):
+        return f"{_clock(start)}-{'24:00' if _is_midnight(end) else _clock(end)}"
     if _is_midnight(start) and _is_midnight(end):
         same_month = (start.year, start.month) == (end.year, end.month)
         return f"{start:%Y-%m-%d}..{end:%d}" if same_month else f"{start:%Y-%m-%d}..{end:%Y-%m-%d}"
@@ -25,10 +23,23 @@ def window_name(window: Window) -> str:
 
 def slice_name(task: Task) -> str:
     """The task's slice and what it holds: `crossref slice 3/24 03:00-04:00`."""
+    holds = f"{len(task.ids)} ids" if task.ids else window_name(task.window)
+    return f"{slice_number(task)} {holds}{_part(task.range)}"
+
+
+def slice_number(task: Task) -> str:
+    """The task's slice: `crossref slice 3/24`."""
     operation = task.partition.operation_code
     what = "" if operation == Operation.HARVEST else f" {operation.lower()}"
-    holds = f"{len(task.ids)} ids" if task.ids else window_name(task.window)
-    return f"{task.partition.provenance_code}{what} slice {task.slice_no}/{task.slice_count} {holds}{_part(task.range)}"
+    return f"{task.partition.provenance_code}{what} slice {task.slice_no}/{task.slice_count}"
+
+
+def slice_content(task: Task) -> str:
+    """What the slice holds, with its date: `2026-01-01 03:00-04:00`."""
+    if task.ids:
+        return f"{len(task.ids)} ids"
+    day = f"{task.window.start.astimezone(UTC):%Y-%m-%d} " if _is_within_a_day(task.window) else ""
+    return f"{day}{window_name(task.window)}{_part(task.range)}"
 
 
 def _part(within: IdRange | None) -> str:
@@ -37,6 +48,13 @@ def _part(within: IdRange | None) -> str:
         return ""
     ends = ("" if end is None else str(end) for end in (within.start, within.end))
     return f" {within.field} {'-'.join(ends)}"
+
+
+def _is_within_a_day(window: Window) -> bool:
+    """Whether it is a part of one day, which may be the last."""
+    start = window.start.astimezone(UTC)
+    midnight = datetime(start.year, start.month, start.day, tzinfo=UTC)
+    return window.end <= midnight + _DAY and window.length < _DAY
 
 
 def _is_midnight(moment: datetime) -> bool:

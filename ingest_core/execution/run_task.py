@@ -63,6 +63,9 @@ from ingest_core.model.work import Checkpoint, FlowRun, Task
 log = logging.getLogger(__name__)
 
 STOP_POLL_SECONDS = 0.2
+FINISH_SECONDS = 10.0
+"""So long is a page that was asked for awaited by a worker that is to end: it would have to be asked for again."""
+
 TURN_SECONDS = 1.0
 """So long may the next page's turn be awaited: a database of one writer would keep it until this page is written."""
 
@@ -188,6 +191,8 @@ class TaskRunner:
         if walk.checkpoint.limit is not None:
             walk.step = Step(walk.checkpoint.token, limit=walk.checkpoint.limit, reslice=walk.checkpoint.reslice)
             return  # or between the page that met a limit and the end of the task
+        if self._stop.is_set():
+            raise _Stopped
         pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fetch")
         try:
             token = walk.checkpoint.token if walk.checkpoint.started else first_token(walk.task.spec.paging)
@@ -196,11 +201,14 @@ class TaskRunner:
                 page, step, total = self._receive(walk, asked, self._answer(walk, asked))
                 batch, asked = asked.batch, None
                 checkpoint = _after(walk.checkpoint, batch, step, total)
-                if not step.ends:
+                stopped = self._stop.is_set()
+                if not step.ends and not stopped:
                     asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token, checkpoint.rewinds)
                     walk.fetcher.turn_taken.wait(TURN_SECONDS)
                 self._commit(walk, batch, page, checkpoint)
                 walk.step = step
+                if stopped and not step.ends:
+                    raise _Stopped
         finally:
             walk.fetcher.abandoned.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -240,9 +248,11 @@ class TaskRunner:
         return Asked(batch, request, str(offset), pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _answer(self, walk: Walk, asked: Asked) -> Arrived:
-        """Wait for the page, as long as it is ours."""
-        while not self._stop.is_set():
+        """Wait for the page, as long as it is ours, and not for long once somebody wants this worker to end."""
+        patience = FINISH_SECONDS
+        while patience > 0:
             walk.keeper.check()
+            patience -= STOP_POLL_SECONDS if self._stop.is_set() else 0
             try:
                 return asked.answer.result(timeout=STOP_POLL_SECONDS)
             except FutureTimeout:

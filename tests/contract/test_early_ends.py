@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ingest_core.execution import run_task
 from ingest_core.execution.outcomes import BUDGET_PAUSE
 from ingest_core.execution.ports import Request, Response
 from ingest_core.model.codes import TaskStatus
@@ -364,7 +365,10 @@ def test_attempts_that_got_on_do_not_count_against_a_task(stores: Stores, monkey
     assert work(stores, shelf).status == TaskStatus.QUEUED
 
 
-def test_a_page_nobody_waits_for_any_more_is_asked_for_no_further(stores: Stores) -> None:
+def test_a_page_nobody_waits_for_any_more_is_asked_for_no_further(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_task, "FINISH_SECONDS", run_task.STOP_POLL_SECONDS)
     endpoints = [
         {"name": "list", "path": "/list", "operations": ["HARVEST"], "detail": "whole", "response": ANSWER},
         {"name": "whole", "role": "DETAIL", "path": "/whole", "response": ANSWER},

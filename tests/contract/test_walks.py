@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ingest_core.execution import run_task
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.run_task import STOP_POLL_SECONDS
@@ -115,6 +116,45 @@ def leave(stop: Event) -> None:
     raise RuntimeError("nobody waits for this answer")
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that are to end wait for no answer."""
+    monkeypatch.setattr(run_task, "FINISH_SECONDS", STOP_POLL_SECONDS)
+
+
+def test_a_worker_that_is_to_end_takes_in_the_page_it_asked_for_and_asks_for_no_more(stores: Stores) -> None:
+    planned(stores)
+    stop = Event()
+
+    def answer_late(_shelf: Shelf, asked: int) -> None:
+        if asked == 2:
+            stop.set()
+            time.sleep(STOP_POLL_SECONDS * 2.5)
+
+    shelf = Shelf(12, answer_late)
+    summary = work(stores, shelf, stop)
+    assert (summary.status, summary.batches, shelf.offsets) == (TaskStatus.QUEUED, 2, [0, 3])
+    assert kept(stores) == names(*range(6))
+    assert work(stores, shelf).status == TaskStatus.SUCCEEDED
+    assert shelf.offsets == [0, 3, 6, 9]
+
+
+def test_a_worker_that_is_to_end_begins_nothing(stores: Stores) -> None:
+    planned(stores)
+    stop, shelf = Event(), Shelf(12)
+    stop.set()
+    assert work(stores, shelf, stop).status == TaskStatus.QUEUED
+    assert shelf.offsets == []
+
+
+def test_a_worker_that_is_to_end_ends_the_task_whose_last_page_came(stores: Stores) -> None:
+    planned(stores)
+    stop = Event()
+    shelf = Shelf(6, lambda _shelf, asked: stop.set() if asked == 2 else None)
+    assert (work(stores, shelf, stop).status, shelf.offsets) == (TaskStatus.SUCCEEDED, [0, 3])
+
+
+@pytest.mark.usefixtures("impatient")
 def test_another_attempt_goes_on_where_the_last_one_stopped_and_still_sees_what_left(stores: Stores) -> None:
     planned(stores)
     stop = Event()
@@ -234,6 +274,7 @@ def test_ids_without_a_record_are_in_quarantine_and_the_slice_is_complete(stores
     assert kept(stores) == names(0, 2, 3, 5)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_another_attempt_does_not_fetch_the_details_of_a_committed_page_again(stores: Stores) -> None:
     planned(stores, **TWO_PHASES)
     library, stop = Library(6), Event()

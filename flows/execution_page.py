@@ -1,9 +1,9 @@
 """The page of an executor run: what became of each slice."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flows.markdown import table, text
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.codes import TaskStatus
@@ -45,26 +45,31 @@ class Worked:
 
 def render_page(subject: str, message: str, report: ExecuteReport, worked: Sequence[Worked]) -> str:
     """The page of a run: totals, what went wrong, and a line for each slice."""
-    lines = [f"# Execution of {subject}", "", _cell(message), "", *_totals(report, worked), ""]
     shown = sorted(worked, key=lambda one: _ORDER.index(one.summary.status))[:MOST_SLICES]
-    if not shown:
-        return "\n".join([*lines, "## Slices", "", "None was due."])
-    lines += [*_errors(shown), "## Slices", "", *_table(_COLUMNS, (_row(one) for one in shown))]
     left = len(worked) - len(shown)
-    return "\n".join([*lines, *(["", f"and {left} more"] if left else [])])
+    parts = [
+        f"# Execution of {text(subject)}",
+        text(message),
+        _totals(report, worked),
+        _errors(shown),
+        "## Slices",
+        table(_COLUMNS, (_row(one) for one in shown)) if shown else "None was due.",
+        f"and {left} more" if left else "",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _errors(worked: Sequence[Worked]) -> list[str]:
+def _errors(worked: Sequence[Worked]) -> str:
     """A list, since a column of a narrow page has no room for an error."""
-    told = [f"- **{_cell(one.name)}**, {one.window}: {_cell(error)}" for one in worked if (error := _error(one))]
-    return ["## What went wrong", "", *told, ""] if told else []
+    told = [f"- **{text(one.name)}**, {one.window}: {text(error)}" for one in worked if (error := _error(one))]
+    return "\n".join(["## What went wrong", "", *told]) if told else ""
 
 
 def _error(one: Worked) -> str:
     return (one.summary.error or "")[:LONGEST_ERROR]
 
 
-def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> list[str]:
+def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> str:
     waited = sum(one.summary.waited.total_seconds() for one in worked)
     rows: dict[str, object] = {
         "tasks": f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed",
@@ -75,7 +80,7 @@ def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> list[str]:
         "waited for turns": f"{waited:.1f} s",
         "asked again": sum(one.summary.retries for one in worked),
     }
-    return _table(("", ""), ((name, str(value)) for name, value in rows.items()))
+    return table(("", ""), ((name, str(value)) for name, value in rows.items()))
 
 
 def _row(one: Worked) -> list[str]:
@@ -94,13 +99,3 @@ def _row(one: Worked) -> list[str]:
         waited,
         retries,
     ]
-
-
-def _table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    lines = [header, ["---"] * len(header), *([_cell(text) for text in row] for row in rows)]
-    return ["| " + " | ".join(line) + " |" for line in lines]
-
-
-def _cell(text: str) -> str:
-    """Text that neither ends its cell nor marks anything up."""
-    return re.sub(r"([\\|*_`<>\[\]#])", r"\\\1", " ".join(text.split()))

@@ -8,11 +8,12 @@ from typing import Self, TypeVar
 from uuid import UUID
 
 from prefect import get_run_logger, runtime
-from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import get_client
 
 from flows.execution_page import Worked, render_page, tags_of
 from flows.parameters import ExecuteParameters
+from flows.run_label import show_page
 from ingest_core.bootstrap import App
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
@@ -41,6 +42,7 @@ class ExecutionWatch:
         self._tags = set(runtime.flow_run.tags or [])
         self._told_tags = set(self._tags)
         self._artifact: UUID | None = None
+        self._told = 0.0
         self._over = Event()
         context = contextvars.copy_context()
         self._teller = Thread(target=context.run, args=(self._keep_telling,), name="progress", daemon=True)
@@ -74,8 +76,7 @@ class ExecutionWatch:
         """Show the page, and that it is over."""
         self._end()
         page = render_page(self._parameters.subject, message, report, self._worked)
-        # With a key, the run's Artifacts tab would lead to all runs' pages under that key.
-        self._try(lambda: create_markdown_artifact(page, description=message[:200]))
+        show_page(page, message)
         self._tell(_DONE)
 
     def _end(self) -> None:
@@ -90,9 +91,10 @@ class ExecutionWatch:
             self._tell(_DONE * done / max(total, 1))
 
     def _tell(self, progress: float) -> None:
-        if self._artifact is not None:
-            artifact = self._artifact
+        artifact = self._artifact
+        if artifact is not None and progress != self._told:
             self._try(lambda: update_progress_artifact(artifact, progress))
+            self._told = progress
         tags = self._tags
         if tags != self._told_tags and self._try(lambda: _tag_run(tags)):
             self._told_tags = tags

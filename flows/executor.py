@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from prefect import Flow, State, flow, get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
@@ -21,6 +22,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.execution_page import tags_of
 from flows.execution_watch import ExecutionWatch
+from flows.logs import end_by_state
 from flows.parameters import ExecuteParameters
 from flows.signals import stopped_by_signals
 from flows.slots import Slots
@@ -121,8 +123,13 @@ def _end_of(report: ExecuteReport, app: App, flow_run_id: str) -> State[dict[str
 
 
 def _is_cancelling(flow_run_id: str) -> bool:
-    with get_client(sync_client=True) as client:
-        state = client.read_flow_run(flow_run_id).state  # type: ignore[arg-type]
+    """Whether somebody cancelled the run; a server that cannot say has not been asked to."""
+    try:
+        with get_client(sync_client=True) as client:
+            state = client.read_flow_run(UUID(flow_run_id)).state
+    except Exception as error:
+        get_run_logger().warning("Prefect does not say whether this run was cancelled: %s", error)
+        return False
     return state is not None and state.is_cancelling()
 
 
@@ -146,6 +153,7 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
     Args:
         parameters: What to work on, and how long.
     """
+    end_by_state()
     flow_run_id = str(runtime.flow_run.id)
     with open_app() as app, _drained_by_sigterm(app):
         hand = Hand(app)

@@ -34,3 +34,20 @@ def configure_logging(settings: Settings) -> None:
     if settings.log_level != "DEBUG":
         logging.getLogger("alembic").setLevel(logging.WARNING)
         logging.getLogger("stamina").setLevel(logging.ERROR)  # the fetcher says it better
+
+
+class EndsByState(logging.Filter):
+    """Leaves out Prefect's trace of a run that ended with a state of its own, which says it in words."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is worth reading."""
+        from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - slow to load, and only flows have it
+
+        return not (record.exc_info and isinstance(record.exc_info[1], CancelledRun | FailedRun))
+
+
+def end_by_state() -> None:
+    """Let a run of this process that returns a failed or cancelled state end without a trace in its log."""
+    logger = logging.getLogger("prefect.flow_runs")
+    if not any(isinstance(one, EndsByState) for one in logger.filters):
+        logger.addFilter(EndsByState())

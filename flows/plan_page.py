@@ -1,12 +1,13 @@
 """The page of a plan: what it came to, how its window came about, its slices, and what to do next."""
 
-import html
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from flows.wording import counted, span_name, spelled
+from flows.markdown import table, text
+from flows.wording import counted, spelled
 from ingest_core.model.codes import PlanStatus
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.naming import span_name
 from ingest_core.model.work import Partition
 from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.report import PlanReport
@@ -36,14 +37,14 @@ def plan_page(report: PlanReport, partition: Partition) -> str:
     told, remarks = report.json(), report.plan.remarks
     title = "dry run" if report.dry_run else f"plan {report.plan.plan_id}"
     parts = [
-        f"# {_text(str(partition))}: {title}",
-        _text(plan_headline(report)),
-        _table(("", ""), _facts(told)),
+        f"# {text(str(partition))}: {title}",
+        text(plan_headline(report)),
+        table(("", ""), _facts(told)),
         *_notices("Warnings", told["warnings"]),
         "## What to do next",
         "\n".join(f"- {step}" for step in _next_steps(report, told)),
         "## How the window came about",
-        _table(("", "value", "by", "why"), _steps(remarks.get("audit", []))),
+        table(("", "value", "by", "why"), _steps(remarks.get("audit", []))),
         *_slices(told),
         *_notices("What the provider lacks", told["notes"]),
     ]
@@ -88,7 +89,7 @@ def _next_steps(report: PlanReport, told: dict[str, Any]) -> Iterator[str]:
     if told["status"] == PlanStatus.PARTIAL:
         yield "Run it again once fewer tasks wait: it plans the rest."
     if told["campaign"]:
-        yield f"Run it again under the campaign `{_text(told['campaign'])}` to go on: what was read is not read again."
+        yield f"Run it again under the campaign `{text(told['campaign'])}` to go on: what was read is not read again."
 
 
 def _steps(audit: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
@@ -106,7 +107,7 @@ def _slices(told: dict[str, Any]) -> Iterator[str]:
     if left_out:
         yield f"{counted(left_out, 'slice')} in between are not shown."
     rows = ((f"{one['no']:,}", _span(one), _beside(one), f"{one['records']:,}", one["method"]) for one in shown)
-    yield _table(("slice", "window", "part", "records", "known by"), rows)
+    yield table(("slice", "window", "part", "records", "known by"), rows)
 
 
 def _beside(one: dict[str, Any]) -> str:
@@ -120,14 +121,4 @@ def _beside(one: dict[str, Any]) -> str:
 def _notices(title: str, notices: Sequence[str]) -> Iterator[str]:
     if notices:
         yield f"## {title}"
-        yield "\n".join(f"- {_text(notice)}" for notice in notices)
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *([_text(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _text(value: str) -> str:
-    """Text as it is: neither markup nor a cell's end."""
-    return html.escape(" ".join(value.split()), quote=False).replace("|", "\\|").replace("`", "'").replace("*", "\\*")
+        yield "\n".join(f"- {text(notice)}" for notice in notices)

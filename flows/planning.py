@@ -11,10 +11,11 @@ from flows.parameters import PlanForm
 from flows.plan_page import plan_headline, plan_page
 from flows.run_label import label_run, show_page
 from flows.wiring import open_app
-from flows.wording import counted, span_name
+from flows.wording import counted
 from ingest_core.model.codes import SchedulerCode, TriggerType
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import as_utc
+from ingest_core.model.naming import span_name
 from ingest_core.model.work import Partition, partition_of
 from ingest_core.planning.arithmetic import written
 from ingest_core.planning.report import PlanReport

@@ -1,6 +1,6 @@
 """Windows and slices as people name them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ingest_core.model.codes import Operation
 from ingest_core.model.id_range import IdRange
@@ -11,14 +11,40 @@ _DAY = timedelta(days=1)
 
 
 def window_name(window: Window) -> str:
-    """The window in few letters, its end not included: `03:00-04:00` within a day, else `2026-01-01..02`."""
-    start, end = window.start.astimezone(UTC), window.end.astimezone(UTC)
-    if _is_within_a_day(window):
-        return f"{_clock(start)}-{'24:00' if _is_midnight(end) else _clock(end)}"
-    if _is_midnight(start) and _is_midnight(end):
-        same_month = (start.year, start.month) == (end.year, end.month)
-        return f"{start:%Y-%m-%d}..{end:%d}" if same_month else f"{start:%Y-%m-%d}..{end:%Y-%m-%d}"
-    return f"{start:%Y-%m-%d} {_clock(start)}..{end:%Y-%m-%d} {_clock(end)}"
+    """A slice's window in few letters: `03:00-04:00` where it lies within a day, else as any other span."""
+    if not _is_within_a_day(window):
+        return span_name(window.start, window.end)
+    return f"{_time(window.start)}-{_time(window.end) if _has_time(window.end) else '24:00'}"
+
+
+def span_name(start: datetime, end: datetime) -> str:
+    """A window in as few characters as tell it: `2026-01-01..02`, `2026-01-01 03:00..04:00`."""
+    if start >= end:
+        return f"{start:%Y-%m-%d %H:%M}"
+    if not _has_time(start) and not _has_time(end):
+        return f"{start:%Y-%m-%d}..{_rest(start, end)}"
+    return f"{_with_time(start)}..{_time(end) if start.date() == end.date() else _with_time(end)}"
+
+
+def _rest(start: datetime, end: datetime) -> str:
+    """What of the end's date is another than the start's."""
+    if start.year != end.year:
+        return f"{end:%Y-%m-%d}"
+    return f"{end:%m-%d}" if start.month != end.month else f"{end:%d}"
+
+
+def _has_time(moment: datetime) -> bool:
+    return bool(moment.hour or moment.minute or moment.second or moment.microsecond)
+
+
+def _time(moment: datetime) -> str:
+    if moment.microsecond:
+        return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
+    return f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
+
+
+def _with_time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d} {_time(moment)}"
 
 
 def slice_name(task: Task) -> str:
@@ -38,7 +64,7 @@ def slice_content(task: Task) -> str:
     """What the slice holds, with its date: `2026-01-01 03:00-04:00`."""
     if task.ids:
         return f"{len(task.ids)} ids"
-    day = f"{task.window.start.astimezone(UTC):%Y-%m-%d} " if _is_within_a_day(task.window) else ""
+    day = f"{task.window.start:%Y-%m-%d} " if _is_within_a_day(task.window) else ""
     return f"{day}{window_name(task.window)}{_part(task.range)}"
 
 
@@ -51,17 +77,6 @@ def _part(within: IdRange | None) -> str:
 
 
 def _is_within_a_day(window: Window) -> bool:
-    """Whether it is a part of one day, which may be the last."""
-    start = window.start.astimezone(UTC)
-    midnight = datetime(start.year, start.month, start.day, tzinfo=UTC)
+    """Whether it is a part of one day, which may be its last."""
+    midnight = window.start.replace(hour=0, minute=0, second=0, microsecond=0)
     return window.end <= midnight + _DAY and window.length < _DAY
-
-
-def _is_midnight(moment: datetime) -> bool:
-    return (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
-
-
-def _clock(moment: datetime) -> str:
-    if moment.microsecond:
-        return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
-    return f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"

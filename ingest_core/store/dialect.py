@@ -59,6 +59,9 @@ def _bad_url(why: str) -> BadInput:
     )
 
 
+MORE_CONNECTIONS = 91
+"""Beyond the five that are kept: an executor works up to 32 tasks at once, each with three threads."""
+
 _JSON: dict[str, Any] = {"json_serializer": dump_json, "json_deserializer": load_json}
 
 
@@ -67,7 +70,9 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
     try:
         if url.get_backend_name() == "sqlite":
             connect_args = {"timeout": 30, "check_same_thread": False}
-            engine = sa.create_engine(url, connect_args=connect_args, hide_parameters=True, **_JSON)
+            engine = sa.create_engine(
+                url, connect_args=connect_args, hide_parameters=True, max_overflow=MORE_CONNECTIONS, **_JSON
+            )
             sa.event.listen(engine, "connect", _prepare_sqlite)
             sa.event.listen(engine, "begin", _begin_sqlite)
             return engine
@@ -76,6 +81,7 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
             hide_parameters=True,
             isolation_level="READ COMMITTED",
             pool_size=pool_size,
+            max_overflow=MORE_CONNECTIONS,
             pool_pre_ping=True,
             connect_args={"connect_timeout": 5},
             **_JSON,

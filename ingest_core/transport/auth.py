@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -56,6 +57,7 @@ class Authorizer:
         self._fetch_token = fetch_token
         self._clock = clock
         self._tokens: dict[AuthSpec, tuple[str, float]] = {}
+        self._one_at_a_time = Lock()
 
     def knows(self, auth: AuthSpec) -> bool:
         """Whether a request will carry a credential; no where that cannot be told: the slower rate is the safe one."""
@@ -120,10 +122,11 @@ class Authorizer:
         return Grant(headers={"Authorization": f"Basic {encoded}"}, secrets=forms_of(password, encoded, *_long(user)))
 
     def _oauth2(self, auth: AuthSpec, request: Request) -> Grant:
-        token, until = self._tokens.get(auth, ("", -math.inf))
-        if self._clock() >= until:
-            token, until = self._new_token(auth, request)
-            self._tokens[auth] = (token, until)
+        with self._one_at_a_time:  # a provider may drop a token when it gives another
+            token, until = self._tokens.get(auth, ("", -math.inf))
+            if self._clock() >= until:
+                token, until = self._new_token(auth, request)
+                self._tokens[auth] = (token, until)
         return _bearing(token)
 
     def _new_token(self, auth: AuthSpec, request: Request) -> tuple[str, float]:

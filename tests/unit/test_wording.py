@@ -2,8 +2,9 @@
 
 import pytest
 
-from flows.wording import counted, shortened, span_name, spelled
+from flows.wording import counted, shortened, spelled
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.naming import span_name
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,15 @@
+"""Pieces of the pages that runs show."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose cells are text as it is."""
+    lines = [columns, ["---"] * len(columns), *([text(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def text(value: str) -> str:
+    """Text as it is: neither markup nor a link nor a cell's end."""
+    return re.sub(r"([\\|*_`<>\[\]#&])", r"\\\1", " ".join(value.split()))

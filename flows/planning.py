@@ -27,8 +27,7 @@ from ingest_core.registry.compile import Compiled
 def run_plan(form: PlanForm, *, dry_run: bool) -> Any:
     """Plan what the form asks for: a state that says in words what came of it, and gives callers the report."""
     now = form.clock()
-    scheduled: datetime = runtime.flow_run.scheduled_start_time
-    request = form.request(now or as_utc(scheduled))
+    request = form.request(now or _due())
     try:
         report = _plan(request, now, dry_run=dry_run)
     except PatraError as error:
@@ -43,14 +42,14 @@ def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanR
     compiled, moment = compile_spec(request, now)
     partition = partition_of(compiled.spec)
     decision = resolve_window(request, compiled, moment)
-    name, tags = _name(request, decision), _tags(request, partition)
+    name, tags = _name(request, decision.start, decision.until), _tags(request, partition)
     label_run(f"{name} (dry run)" if dry_run else name, tags)
     if dry_run:
         report = try_plan(request, moment)
     else:
         report = _store(request, compiled, moment)
-        campaign = report.plan.remarks.get("campaign")
-        label_run(name, [*tags, f"plan:{report.plan.plan_id}", *([f"campaign:{campaign}"] if campaign else [])])
+        name = _name(request, report.plan.start, report.plan.end)  # a plan that was there has its own window
+        label_run(name, [*tags, *_plan_tags(report)])
     show_page(plan_page(report, partition), f"{name}: {plan_headline(report)}")
     return report
 
@@ -61,6 +60,11 @@ def _store(request: PlanRequest, compiled: Compiled, moment: datetime) -> PlanRe
     serve_reslices(partition_of(compiled.spec))
     estimate_sizes(request, trigger, instance_id, compiled, moment)
     return derive_tasks(request, trigger, instance_id, compiled, moment)
+
+
+def _due() -> datetime:
+    """When this run was to begin: the same however late it is, and however often it is retried."""
+    return as_utc(datetime.fromisoformat(runtime.flow_run.scheduled_start_time.isoformat()))  # Prefect's own kind
 
 
 def _trigger() -> Trigger:
@@ -74,14 +78,19 @@ def _trigger() -> Trigger:
     )
 
 
-def _name(request: PlanRequest, decision: WindowDecision) -> str:
+def _name(request: PlanRequest, start: datetime, end: datetime) -> str:
     """`crossref harvest 2026-01-01..02`."""
-    what = counted(len(request.ids), "id") if request.ids else span_name(decision.start, decision.until)
+    what = counted(len(request.ids), "id") if request.ids else span_name(start, end)
     return f"{request.source} {request.operation.lower()} {what}"
 
 
 def _tags(request: PlanRequest, partition: Partition) -> list[str]:
     return [f"source:{request.source}", f"endpoint:{partition.endpoint_name}", f"operation:{request.operation}"]
+
+
+def _plan_tags(report: PlanReport) -> list[str]:
+    campaign = report.plan.remarks.get("campaign")
+    return [f"plan:{report.plan.plan_id}", *([f"campaign:{campaign}"] if campaign else [])]
 
 
 @task(name="compile", task_run_name="compile {request.source}", cache_policy=NO_CACHE)

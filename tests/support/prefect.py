@@ -219,8 +219,14 @@ class ControlRoom:
         """What the API answers; a busy server is asked again."""
         deadline = time.monotonic() + START_SECONDS
         while True:
-            answer = self._client.request(method, path, json=body)
-            if answer.status_code not in BUSY or time.monotonic() > deadline:
+            late = time.monotonic() > deadline
+            try:
+                answer = self._client.request(method, path, json=body)
+            except httpx.ReadTimeout:
+                if method != "GET" or late:  # anything else may have been done
+                    raise
+                continue
+            if answer.status_code not in BUSY or late:
                 break
             time.sleep(0.5)
         assert answer.is_success, f"{method} {path} -> {answer.status_code}: {answer.text}"

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from prefect.exceptions import PrefectException
 from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
@@ -117,6 +118,27 @@ def test_a_backfill_is_one_of_low_priority() -> None:
 
     assert (request.operation, request.campaign, request.urgency) == (Operation.BACKFILL, "winter", 7)
     assert (request.user_from, request.user_to) == (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"parameters": {"source": "crossref", "window_from": "soon"}},
+            "parameters.window_from: Input should be a valid",
+        ),
+        ({"parameters": {"source": "crossref", "campaign": "x"}}, "campaign 'x': a HARVEST has no campaigns"),
+        ({"parameters": {"source": "crossref"}, "more": 1}, "expects parameters ['parameters']"),
+        ({}, "parameters: Field required"),
+    ],
+    ids=str,
+)
+def test_what_the_server_lets_through_fails_before_the_flow_begins(given: dict[str, Any], said: str) -> None:
+    """Prefect puts what is said here into the state of the run."""
+    with pytest.raises(PrefectException) as refused:
+        planner.validate_parameters(given)
+
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("flow", [planner, backfill])

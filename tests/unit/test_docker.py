@@ -1,7 +1,6 @@
 """The image and the compose file, as far as that can be known without an engine."""
 
 import copy
-import fnmatch
 import json
 import re
 import subprocess
@@ -17,6 +16,7 @@ import yaml
 from flows.parameters import ExecuteParameters
 from ingest_core import __version__
 from tests.support.commands import refusal
+from tests.support.dockerfile import in_context, instructions, stages
 from tests.support.shipped_settings import known_variables, unknown_variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,14 +90,14 @@ def test_no_password_has_a_default_and_each_is_asked_for_by_name() -> None:
 def test_git_and_the_builder_leave_secrets_out(name: str) -> None:
     ignored = subprocess.run(["git", "check-ignore", "-q", f"deployments/docker/{name}"], cwd=ROOT, check=False)
     assert ignored.returncode == 0
-    assert not _in_context(f"deployments/docker/{name}")
+    assert not in_context(f"deployments/docker/{name}")
 
 
 def test_every_image_is_pinned_and_ours_is_of_this_version() -> None:
     images = {service["image"] for service in SERVICES.values()}
     assert OURS in images
     assert {image for image in images if not PINNED.fullmatch(image)} == set()
-    bases = {words[0] for instruction, words in _instructions() if instruction == "FROM"}
+    bases = {words[0] for instruction, words in instructions() if instruction == "FROM"}
     assert {base for base in bases if not re.fullmatch(r"python:3\.11\.\d+-slim-\w+", base)} == set()
 
 
@@ -157,24 +157,6 @@ def test_the_servers_share_everything_through_redis_and_postgresql() -> None:
         assert environment["PREFECT_SERVER_DOCKET_URL"].startswith("redis://")
 
 
-def _instructions() -> list[tuple[str, list[str]]]:
-    """The Dockerfile's instructions with their words."""
-    lines = [line for line in DOCKERFILE.splitlines() if not line.startswith("#")]
-    joined = "\n".join(lines).replace("\\\n", " ").splitlines()
-    return [(words[0], words[1:]) for line in joined if (words := line.split())]
-
-
-def _in_context(path: str) -> bool:
-    """Whether a path reaches the builder: the last rule that fits decides."""
-    rules = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    kept = True
-    for rule in [rule for rule in rules if rule and not rule.startswith("#")]:
-        pattern = rule.lstrip("!").replace("**/", "*")
-        if fnmatch.fnmatchcase(path, pattern) or path.startswith(f"{pattern}/"):
-            kept = rule.startswith("!")
-    return kept
-
-
 def test_the_linter_has_nothing_to_say_about_the_image() -> None:
     hadolint = Path(sys.executable).with_name("hadolint")
     done = subprocess.run([hadolint, FOLDER / "Dockerfile"], capture_output=True, text=True, check=False)
@@ -182,20 +164,20 @@ def test_the_linter_has_nothing_to_say_about_the_image() -> None:
 
 
 def test_whatever_the_image_copies_is_there_and_reaches_the_builder() -> None:
-    copies = [words for instruction, words in _instructions() if instruction == "COPY"]
+    copies = [words for instruction, words in instructions() if instruction == "COPY"]
     sources = [source for words in copies if not words[0].startswith("--from") for source in words[:-1]]
-    assert {source for source in sources if not (ROOT / source).exists() or not _in_context(source)} == set()
+    assert {source for source in sources if not (ROOT / source).exists() or not in_context(source)} == set()
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
     assert packages <= set(sources)
 
 
 def test_the_image_runs_as_a_user_of_its_own_with_the_lock_and_a_check() -> None:
-    final = _instructions()[max(at for at, (name, _) in enumerate(_instructions()) if name == "FROM") :]
+    final = stages()[-1]
     assert [words for name, words in final if name == "USER"] == [["10001"]]
     assert [name for name, _ in final if name == "HEALTHCHECK"]
-    runs = [" ".join(words) for name, words in _instructions() if name == "RUN"]
+    runs = [" ".join(words) for name, words in instructions() if name == "RUN"]
     assert [run for run in runs if "uv pip install" in run and "requirements.lock" not in run] == []
-    assert _SECRET.search(" ".join(words[0] for name, words in _instructions() if name in {"ARG", "ENV"})) is None
+    assert _SECRET.search(str([words for name, words in instructions() if name in {"ARG", "ENV"}])) is None
 
 
 def test_the_image_is_built_by_the_installer_of_the_makefile() -> None:
@@ -205,5 +187,5 @@ def test_the_image_is_built_by_the_installer_of_the_makefile() -> None:
 
 
 def test_what_the_image_does_by_itself_is_understood() -> None:
-    (command,) = [" ".join(words) for name, words in _instructions() if name == "CMD"]
+    (command,) = [" ".join(words) for name, words in instructions() if name == "CMD"]
     assert refusal(json.loads(command)) is None

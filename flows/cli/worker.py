@@ -1,11 +1,13 @@
 """`patra worker`: works flow runs on this machine."""
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from flows.cli.screen import AsJson, console, print_json
+from ingest_core.model.errors import Unreachable
 
 POOL = "patra"
 
@@ -27,10 +29,12 @@ def worker(
     as_json: AsJson = False,
 ) -> None:
     """Work flow runs until SIGTERM or Ctrl-C; then take no new one, and end when those in hand have ended."""
-    from flows.prefect_api import server_url  # noqa: PLC0415 - Prefect is slow to load
+    from flows.prefect_api import open_prefect, server_url  # noqa: PLC0415 - Prefect is slow to load
     from flows.worker import DrainingWorker, work  # noqa: PLC0415 - the same
 
     server_url()
+    with suppress(Unreachable), open_prefect() as client:  # the worker asks again; a wrong password it would repeat
+        client.read_work_pools(limit=1)
     draining = DrainingWorker(pool, name, limit)
     if not as_json:
         console.print(f"worker {draining.name} works for pool {pool}; Ctrl-C ends it in good order", markup=False)

@@ -1,11 +1,13 @@
 """Past one machine: both databases on PostgreSQL, two API servers, the services apart, Redis, and two workers."""
 
+import signal
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from deployments.sandbox.remote import Sandbox
+from ingest_core.model.errors import ExitCode
 from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row
 from tests.support.prefect import until
@@ -86,3 +88,46 @@ def test_two_workers_share_a_plan(room: ScaledOut, planned: Patra, quiet_sandbox
     quiet_sandbox.script()
     planned.assert_truth(quiet_sandbox.truth(from_=START, to=END))
     until(lambda: room.limits()[TOTAL]["active_slots"] == 0, 30, "slots given back")
+
+
+def test_a_worker_that_does_not_know_the_password_says_so(room: ScaledOut, patra: Patra) -> None:
+    stranger = room.patra_worker("stranger", PREFECT_API_AUTH_STRING="operator:guessed")
+    assert stranger.wait(120) == ExitCode.BAD_INPUT
+    assert "PREFECT_API_AUTH_STRING" in stranger.log.read_text()
+    room.workers.remove(stranger)
+
+
+def test_slots_of_a_killed_worker_come_back_though_the_servers_were_restarted(
+    room: ScaledOut, planned: Patra, quiet_sandbox: Sandbox
+) -> None:
+    for _ in room.workers:
+        _begin(room)
+    until(lambda: room.limits()[TOTAL]["active_slots"] == 2, 120, "two slots taken")
+    for worker in room.workers:
+        worker.kill()
+    room.restart()
+    assert room.limits()[TOTAL]["active_slots"] == 2
+    until(lambda: room.limits()[TOTAL]["active_slots"] == 0, SLOT_LEASE_SECONDS + 60, "leases in Redis to run out")
+    room.patra_worker("three", limit=1)
+    end = room.ended(_begin(room, until_idle=True), seconds=400)
+    assert end["state_type"] == "COMPLETED", end["state"]["message"]
+    quiet_sandbox.script()
+    planned.assert_truth(quiet_sandbox.truth(from_=START, to=END))
+
+
+def test_a_worker_that_is_told_to_end_lets_its_executor_give_back_what_it_holds(
+    room: ScaledOut, planned: Patra, quiet_sandbox: Sandbox
+) -> None:
+    run = _begin(room)
+    until(lambda: len(quiet_sandbox.requests("crossref")) > 3, 120, "the executor at work")
+    for worker in room.workers:
+        worker.signal(signal.SIGTERM)
+    end = room.ended(run, seconds=120)
+    assert end["state_type"] == "COMPLETED", end["state"]["message"]
+    for worker in room.workers:
+        assert worker.wait(60) == 0
+    assert 0 < sum(_worked(planned).values()) < SLICES
+    assert {row["status_code"] for row in planned.rows("ing_task", "status_code")} - {"SUCCEEDED"} == {"QUEUED"}
+    assert planned.rows("ing_task", "id", where="lease_owner IS NOT NULL") == []
+    assert room.limits()[TOTAL]["active_slots"] == 0
+    _assert_no_page_twice(quiet_sandbox.requests("crossref"))

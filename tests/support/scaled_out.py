@@ -9,7 +9,7 @@ from uuid import uuid4
 import yaml
 from sqlalchemy.engine import make_url
 
-from tests.support.prefect import POOL, ROOT, START_SECONDS, ControlRoom, Process, free_port, until
+from tests.support.prefect import ROOT, START_SECONDS, ControlRoom, Process, free_port, until
 
 USER, PASSWORD = "operator", "of-the-test"
 SERVERS = 2
@@ -77,13 +77,6 @@ class ScaledOut(ControlRoom):
         super().__exit__(*reason)
         for process in self._processes:
             process.stop()
-
-    def patra_worker(self, name: str, *, limit: int, **environment: str) -> Process:
-        """A worker that ends in good order, which may be given settings of its own."""
-        command = [sys.executable, "-m", "flows.cli", "worker", "--pool", POOL, "--name", name, "--limit", str(limit)]
-        worker = Process(command, {**self.environment, **environment}, self.folder / f"{name}.log")
-        self.workers.append(worker)
-        return worker
 
     def pause_schedules(self) -> None:
         """Let nothing start but what a test starts."""

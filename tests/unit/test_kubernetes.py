@@ -30,7 +30,7 @@ INTEGRATION = {
 }
 """Settings of prefect-kubernetes 0.8, which is in the worker's image and not here."""
 PREFECTS_PATIENCE_SECONDS = 30
-"""How long `prefect flow-run execute` lets a flow drain before it kills it."""
+"""How long `prefect flow-run execute` lets a flow end before it kills it."""
 
 Document = dict[str, Any]
 
@@ -197,8 +197,8 @@ def test_prefect_takes_the_template() -> None:
 
 def test_a_placeholder_without_its_variable_would_be_found() -> None:
     broken = copy.deepcopy(TEMPLATE)
-    del broken["variables"]["properties"]["drain_seconds"]
-    with pytest.raises(Exception, match="drain_seconds"):
+    del broken["variables"]["properties"]["end_seconds"]
+    with pytest.raises(Exception, match="end_seconds"):
         _check_template(broken)
 
 
@@ -219,7 +219,7 @@ def test_the_template_makes_jobs(version: str) -> None:
     assert "{{ " not in json.dumps(job)
 
 
-def test_the_jobs_are_restricted_and_have_time_to_drain() -> None:
+def test_the_jobs_are_restricted_and_have_time_to_end() -> None:
     pod = _job()["spec"]["template"]["spec"]
     _assert_restricted(pod, "template")
     (container,) = pod["containers"]

@@ -1,6 +1,6 @@
 """Fixtures every test may use: the three databases, each fresh for the test that asks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 
 import pytest
@@ -38,25 +38,34 @@ class Servers:
                 stop_server(server)
 
 
+def upgrade(url: str) -> None:
+    """What `patra db upgrade` does."""
+    upgrade_database(Settings(database_url=url))
+
+
 class DatabaseFactory:
     """Makes databases that live until the session's end."""
 
     def __init__(self, servers: Servers, lifetime: ExitStack) -> None:
         self._servers = servers
         self._lifetime = lifetime
-        self._upgraded: dict[str, str] = {}
+        self._originals: dict[tuple[str, Callable[[str], object]], str] = {}
 
     def fresh(self, dialect: str) -> str:
         """The URL of a new empty database."""
         return self._lifetime.enter_context(temporary_database(self._servers.require(dialect)))
 
     def upgraded(self, dialect: str) -> str:
-        """The URL of a new database as `patra db upgrade` leaves it: it did so once, and this is a copy."""
-        if dialect not in self._upgraded:
+        """The URL of a new database as `patra db upgrade` leaves it."""
+        return self.prepared(dialect, upgrade)
+
+    def prepared(self, dialect: str, prepare: Callable[[str], object]) -> str:
+        """The URL of a new database as `prepare` leaves an empty one: it does so once, and this is a copy."""
+        if (dialect, prepare) not in self._originals:
             url = self.fresh(dialect)
-            upgrade_database(Settings(database_url=url))
-            self._upgraded[dialect] = url
-        return self._lifetime.enter_context(self.copied(self._upgraded[dialect]))
+            prepare(url)
+            self._originals[dialect, prepare] = url
+        return self._lifetime.enter_context(self.copied(self._originals[dialect, prepare]))
 
     def copied(self, original: str) -> AbstractContextManager[str]:
         """A copy of a database nobody uses meanwhile; it lives while it is in use."""

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -59,6 +60,9 @@ room.register(app)
 worker.register(app)
 
 
+_command_of = cache(typer.main.get_command)  # it reads the signatures of all that is registered
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its code."""
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
@@ -69,8 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     try:
         configure_logging(load_settings())
-        command = typer.main.get_command(app)
-        result = command.main(args=list(arguments), prog_name="patra", standalone_mode=False)
+        result = _command_of(app).main(args=list(arguments), prog_name="patra", standalone_mode=False)
     except PatraError as error:
         print_error(error, as_json=as_json)
         return int(error.exit_code)

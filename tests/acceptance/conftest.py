@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings
-from tests.conftest import DatabaseFactory
+from tests.conftest import DatabaseFactory, upgrade
 from tests.support.patra import Patra
 
 
@@ -44,6 +45,13 @@ def _settle(sandbox: Sandbox) -> None:
     sandbox.clear_requests()
 
 
+def _with_crossref(url: str) -> None:
+    """Upgrade the database and register the quick Crossref."""
+    upgrade(url)
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        Patra(url, "http://127.0.0.1:1", Path(folder), patched).apply_crossref()
+
+
 @pytest.fixture
 def patra(
     dialect: str,
@@ -53,7 +61,7 @@ def patra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Patra]:
     """`patra` on a new database of this dialect, with the quick Crossref registered."""
-    patra = Patra(database_factory.upgraded(dialect), quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
-    patra.apply_crossref()
+    url = database_factory.prepared(dialect, _with_crossref)
+    patra = Patra(url, quiet_sandbox.url("crossref"), tmp_path, monkeypatch)
     yield patra
     patra.stop_all()

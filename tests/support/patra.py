@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-import yaml
 
 from deployments.sandbox.remote import Sandbox
 from flows.cli.main import run
@@ -19,6 +18,7 @@ from ingest_core.model.instant import parse_instant
 from ingest_core.shipped import shipped_sources
 from ingest_core.store.database import Database
 from ingest_core.store.tables import metadata
+from tests.support.yaml_text import read_yaml, yaml_of
 
 Row = dict[str, Any]
 
@@ -103,13 +103,13 @@ class Patra:
 
     def quick_file(self, code: str, **blocks: Row) -> Path:
         """A shipped source's file, quick, with these blocks' settings on top."""
-        document = yaml.safe_load(shipped_sources()[f"{code}.yaml"])
+        document = read_yaml(shipped_sources()[f"{code}.yaml"])
         for name in ("provider_cap", "with_credential"):
             document["rate_limit"].pop(name, None)
         for name, settings in {**QUICK, **blocks}.items():
             document[name] = {**document.get(name, {}), **settings}
         file = self._folder / f"{code}.yaml"
-        file.write_text(yaml.safe_dump(document), encoding="utf-8")
+        file.write_text(yaml_of(document), encoding="utf-8")
         return file
 
     def reach(self, sandbox: Sandbox, code: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from deployments.sandbox.remote import Sandbox
 from ingest_core.model.instant import parse_instant
 from tests.support.patra import QUICK, Patra, Row
+from tests.support.yaml_text import yaml_of
 
 CODE = "shelf"
 SIZE = 20
@@ -95,7 +94,7 @@ def shelf_document(kind: str, *, endpoints: list[Row] | None = None, **blocks: A
 def register(patra: Patra, folder: Path, document: Row) -> None:
     """Write the file and apply it."""
     file = folder / "shelf.yaml"
-    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    file.write_text(yaml_of(document), encoding="utf-8")
     patra("registry", "apply", str(file))
 
 

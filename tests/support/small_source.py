@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-import yaml
 
 from ingest_core.model.codes import Operation
 from ingest_core.registry.compile import Compiled, CompileRequest, compile_source
@@ -15,6 +14,7 @@ from ingest_core.registry.problems import Problem, SpecInvalid
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from tests.support.specs import NOW
+from tests.support.yaml_text import yaml_of
 
 Document = dict[str, Any]
 
@@ -66,7 +66,7 @@ def small_endpoint(**changes: Any) -> Document:
 
 def rows_from(document: Document) -> Rows:
     """The Registry's rows of a document."""
-    return rows_of(read_source(yaml.safe_dump(document), "small.yaml"))
+    return rows_of(read_source(yaml_of(document), "small.yaml"))
 
 
 def compiled(

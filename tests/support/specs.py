@@ -5,8 +5,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-import yaml
-
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.model.codes import Operation
 from ingest_core.model.instant import parse_instant
@@ -22,6 +20,7 @@ from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.shipped import shipped_sources
+from tests.support.yaml_text import read_yaml, yaml_of
 
 CROSSREF_TEXT = shipped_sources()["crossref.yaml"]
 NOW = parse_instant("2026-03-10T12:34:56.789012Z")
@@ -49,7 +48,7 @@ def watermark(value: str, anchor: str) -> CursorState:
 
 def crossref_document(**changes: Any) -> dict[str, Any]:
     """The shipped file as a document; a mapping changes keys of its block, anything else replaces it."""
-    document: dict[str, Any] = yaml.safe_load(CROSSREF_TEXT)
+    document: dict[str, Any] = read_yaml(CROSSREF_TEXT)
     for name, change in changes.items():
         merges = isinstance(change, dict) and isinstance(document.get(name), dict)
         document[name] = {**document[name], **change} if merges else change
@@ -58,7 +57,7 @@ def crossref_document(**changes: Any) -> dict[str, Any]:
 
 def rows_of_document(document: dict[str, Any]) -> Rows:
     """The Registry's rows of a document."""
-    return rows_of(read_source(yaml.safe_dump(document), "source.yaml"))
+    return rows_of(read_source(yaml_of(document), "source.yaml"))
 
 
 def compile_document(document: dict[str, Any], now: datetime = NOW) -> SpecSnapshot:

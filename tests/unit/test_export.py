@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -21,6 +20,7 @@ from ingest_core.shipped import shipped_sources
 from tests.support.small_source import Document, rows_from, small_document, small_endpoint
 from tests.support.source_documents import documents
 from tests.support.specs import NOW, at
+from tests.support.yaml_text import read_yaml, yaml_of
 
 SHIPPED = shipped_sources()
 
@@ -32,7 +32,7 @@ def again(rows: Rows) -> Rows:
 
 def exported(document: Document) -> Document:
     """What is exported for a document."""
-    result: Document = yaml.safe_load(export_source(rows_from(document)))
+    result: Document = read_yaml(export_source(rows_from(document)))
     return result
 
 
@@ -72,7 +72,7 @@ def test_the_file_names_its_schema_for_editors() -> None:
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(documents())
 def test_any_source_comes_back(document: Document) -> None:
-    rows = rows_of(read_source(yaml.safe_dump(document), "any.yaml"))
+    rows = rows_of(read_source(yaml_of(document), "any.yaml"))
 
     assert again(rows) == rows
     assert export_source(again(rows)) == export_source(rows)

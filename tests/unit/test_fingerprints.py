@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -23,6 +22,7 @@ from ingest_core.registry.rows import rows_of
 from ingest_core.registry.source_file import SourceFile
 from ingest_core.shipped import shipped_sources
 from tests.support.specs import NOW, at
+from tests.support.yaml_text import read_yaml
 
 Document = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -33,7 +33,7 @@ STRATEGIES = frozenset({"TIME", "HYBRID"})
 
 def crossref(**blocks: Document) -> Document:
     """The shipped file as a document, with keys of its blocks changed; None takes one out."""
-    document: Document = yaml.safe_load(TEXT)
+    document: Document = read_yaml(TEXT)
     for name, change in blocks.items():
         block = {**document.get(name, {}), **change}
         document[name] = {key: value for key, value in block.items() if value is not None}
@@ -95,7 +95,7 @@ class TestHowItIsSaid:
             crossref(window={"baseline": "2020-01-01T00:00:00Z"})
         )
 
-    @pytest.mark.parametrize("block", sorted(set(SETTINGS) & set(yaml.safe_load(TEXT))))
+    @pytest.mark.parametrize("block", sorted(set(SETTINGS) & set(read_yaml(TEXT))))
     def test_the_layer_that_says_it(self, block: str) -> None:
         for holder in ("source", "endpoint"):
             document = crossref()
@@ -132,7 +132,7 @@ class TestDefaults:
         (block, key)
         for block, kind in SETTINGS.items()
         for key, (column, _) in kind.keys.items()
-        if column in PLATFORM[block] and key not in yaml.safe_load(TEXT).get(block, {})
+        if column in PLATFORM[block] and key not in read_yaml(TEXT).get(block, {})
     )
 
     @pytest.mark.parametrize(("block", "key"), UNSAID, ids=[".".join(pair) for pair in UNSAID])
@@ -327,7 +327,7 @@ def test_another_value_of_a_setting_is_another_fingerprint_and_the_same_query(bl
 
 @pytest.mark.parametrize(("place", "other"), [(("batching", "id_batch_size"), 199), (("slicing", "split_field"), None)])
 def test_what_has_no_use_here_is_in_the_fingerprint_of_a_source_that_uses_it(place: Path, other: Any) -> None:
-    document = yaml.safe_load(shipped_sources()["pubmed.yaml"])
+    document = read_yaml(shipped_sources()["pubmed.yaml"])
     before, after = hashes(document), hashes(changed(document, place, other))
 
     assert after[0] != before[0]
@@ -356,7 +356,7 @@ def goes_unnoticed(path: Path) -> bool:
 
 
 OTHER_CODES = {"DOI": "NONE", "SEARCH": "METRICS", "HARVEST": "HARVEST", "BACKFILL": "UPDATE", "doi": "orcid"}
-REST = [(path, value) for path, value in leaves_of(yaml.safe_load(TEXT)) if path[0] not in SETTINGS]
+REST = [(path, value) for path, value in leaves_of(read_yaml(TEXT)) if path[0] not in SETTINGS]
 
 
 @pytest.mark.parametrize(("path", "value"), REST, ids=[".".join(map(str, path)) for path, _ in REST])

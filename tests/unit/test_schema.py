@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-import yaml
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
@@ -21,6 +20,7 @@ from ingest_core.shipped import shipped_sources
 from ingest_core.store.tables import metadata
 from tests.support.small_source import Document, small_document, small_endpoint
 from tests.support.source_documents import documents
+from tests.support.yaml_text import read_yaml
 
 SHIPPED = shipped_sources()
 SCHEMA = source_schema()
@@ -45,7 +45,7 @@ def reads(document: Any) -> bool:
 
 def loaded(name: str) -> Document:
     """A shipped file's document."""
-    document: Document = yaml.safe_load(SHIPPED[name])
+    document: Document = read_yaml(SHIPPED[name])
     return document
 
 
@@ -158,7 +158,7 @@ def test_what_may_be_said_short_may_be_said_short(document: Document) -> None:
     ["read_code_unknown", "read_key_unknown", "read_key_missing", "read_no_endpoints"],
 )
 def test_a_mistake_the_reader_finds_is_found_by_editors(name: str) -> None:
-    document = yaml.safe_load((BROKEN / f"{name}.yaml").read_text())
+    document = read_yaml((BROKEN / f"{name}.yaml").read_text())
 
     assert not reads(document)
     assert not fits(document)
@@ -166,7 +166,7 @@ def test_a_mistake_the_reader_finds_is_found_by_editors(name: str) -> None:
 
 @pytest.mark.parametrize("name", RULE_BREAKERS)
 def test_a_file_that_only_breaks_a_rule_of_the_compiler_fits(name: str) -> None:
-    assert [error.message for error in CHECK.iter_errors(yaml.safe_load((BROKEN / name).read_text()))] == []
+    assert [error.message for error in CHECK.iter_errors(read_yaml((BROKEN / name).read_text()))] == []
 
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-import yaml
 
 from ingest_core.bootstrap import App, check_source, open_app, strategies, upgrade_database
 from ingest_core.model.codes import SchedulerCode, SliceStrategy
@@ -19,6 +18,7 @@ from ingest_core.registry.problems import SpecInvalid
 from ingest_core.settings import Settings
 from ingest_core.store.tables import ing_plan, ing_plan_slice, sys_dict_item
 from tests.support.specs import at, crossref_document
+from tests.support.yaml_text import yaml_of
 
 MODULE = "patra_test_weeks"
 PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
@@ -78,7 +78,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def source_file(strategy: str) -> str:
     """Crossref's file, cut that way, its sizes asked of nobody."""
-    return yaml.safe_dump(crossref_document(slicing={"strategy": strategy, "probe_budget": 0}))
+    return yaml_of(crossref_document(slicing={"strategy": strategy, "probe_budget": 0}))
 
 
 def values(app: App, column: sa.Column[Any], *where: sa.ColumnElement[bool]) -> list[Any]:

@@ -8,15 +8,15 @@ UV         := $(BIN)/uv
 UV_READY   := $(VENV)/.uv-$(UV_VERSION)
 INSTALLED  := $(VENV)/.installed
 
-# The fast folders come first, so that a mistake shows early, and those that run processes of their own last. All use
-# every core: each worker has databases, folders and ports of its own. Those that mostly wait, for servers and for
-# processes, have two workers a core.
-FAST_TESTS := tests/unit tests/property tests/sandbox
+# The fast folders come first, so that a mistake shows early, and real Prefect servers and a browser last. All use every
+# core: each worker has databases, folders and ports of its own. Those that mostly wait, for database servers and for
+# processes, have two workers a core. A worker keeps a file to itself and takes files in the order of tests/conftest.py.
+FAST_TESTS  := tests/unit tests/property tests/sandbox
 STORE_TESTS := tests/contract
-# The longest files come first: a worker keeps a file to itself, and the others should not wait for it at the end.
-SLOW_TESTS := tests/acceptance/test_flows.py tests/acceptance/test_every_step.py tests/acceptance
-EVERY_CORE := --numprocesses auto --dist loadfile
-TWICE      := --numprocesses $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN)))) --dist loadfile
+ROOM_TESTS  := $(shell grep -lE 'tests\.support\.(prefect|browser)' tests/acceptance/*.py)
+SLOW_TESTS  := tests/acceptance $(ROOM_TESTS:%=--ignore=%)
+EVERY_CORE  := --numprocesses auto --dist loadfile --no-loadscope-reorder
+TWICE       := $(EVERY_CORE) --numprocesses $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 export DO_NOT_TRACK := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo up test test-long check bench lock clean
+.PHONY: help setup demo up test test-fast test-long check bench lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -40,13 +40,19 @@ demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 up: $(INSTALLED) ## Run Prefect, a worker and simulated sources on this machine, until Ctrl-C
 	@$(BIN)/patra up
 
-test: check ## Check the code, then run every test but the long ones
-	$(BIN)/pytest $(FAST_TESTS) -m "not long" $(EVERY_CORE)
+# mypy has one core: the fast tests begin beside it.
+test: $(INSTALLED) ## Check the code and run every test but the long ones
+	@$(MAKE) --no-print-directory -j2 check test-fast
 	$(BIN)/pytest $(STORE_TESTS) -m "not long" $(TWICE)
 	$(BIN)/pytest $(SLOW_TESTS) -m "not long" $(TWICE)
+	$(BIN)/pytest $(ROOM_TESTS) -m "not long" $(EVERY_CORE)
+
+test-fast: $(INSTALLED)
+	$(BIN)/pytest $(FAST_TESTS) -m "not long" $(EVERY_CORE)
 
 test-long: $(INSTALLED) ## Run the tests that take minutes
-	$(BIN)/pytest tests -m long
+	$(BIN)/pytest tests -m "long and not alone" $(TWICE) --dist worksteal
+	$(BIN)/pytest tests -m "long and alone"
 
 check: $(INSTALLED) ## Lint, formatting, types, and the layers' contracts
 	$(BIN)/ruff check .

@@ -74,6 +74,7 @@ def peak_mb(patra: Patra, form: str, file: Path) -> int:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_memory_stays_flat(patra: Patra, tmp_path: Path) -> None:
     url = patra.environment["PATRA_DATABASE_URL"]
     forms = ("jsonl", "csv", "parquet")

@@ -39,6 +39,7 @@ def test_make_demo_works_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 @pytest.mark.timeout(1800)
 def test_make_test_works_at_once(tmp_path: Path) -> None:
     shown = _make(tmp_path / "clone", "test", 1800)

@@ -8,7 +8,7 @@ import pytest
 from ingest_core.model.instant import parse_instant
 from tests.support.patra import Patra, Row
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.alone]
 
 START, END = "2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"
 SOME, MANY = 6, 50

@@ -16,6 +16,7 @@ from tests.support.scaled_out import ScaledOut
 
 pytestmark = [
     pytest.mark.long,
+    pytest.mark.alone,
     pytest.mark.timeout(900),
     pytest.mark.parametrize("dialect", ["postgresql"], indirect=True),
 ]

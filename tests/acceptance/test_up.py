@@ -181,6 +181,7 @@ def _assert_ends(up: Up, number: signal.Signals, *, group: bool) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_a_room_harvests_drains_and_is_opened_again(tmp_path: Path) -> None:
     up = Up(tmp_path)
     try:

@@ -283,6 +283,6 @@ def test_whatever_workers_do_the_truth_is_stored_and_no_watermark_lies(databases
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_on_long_walks_too_the_truth_is_stored_and_no_watermark_lies(databases: list[Database], dialect: str) -> None:
     walk(databases, LONG_LENGTHS[dialect], print_blob=True)

@@ -227,7 +227,7 @@ def desks(database: Database, other: Database) -> tuple[Desk, Desk]:
     return first, second
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_whatever_happens_nothing_is_owned_twice_and_nothing_is_forgotten(
     desks: tuple[Desk, Desk], dialect: str
 ) -> None:

@@ -105,6 +105,8 @@ def test_looking_for_due_partitions_reads_the_queue_by_its_index(stores: Stores)
 
 
 @pytest.mark.long
+@pytest.mark.alone
+@pytest.mark.timeout(900)
 def test_claiming_is_as_quick_among_a_million_tasks(stores: Stores) -> None:
     fill_queue(stores)
     multiply_queue(stores, 9)

@@ -50,7 +50,7 @@ MIDNIGHT = datetime(2020, 1, 1, tzinfo=UTC)
 TTL_SECONDS = 60
 KEPT_TABLES = ("sys_dict_type", "sys_dict_item", "sys_dict_item_alias", "ing_schema_info")
 PATIENCE_SECONDS = 0.1
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 120
 MOST_STEPS = 400
 
 _numbers = itertools.count(1)

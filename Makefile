@@ -1,6 +1,7 @@
 # Everything a developer runs. Needs Python 3.11+ and make; the rest is installed into .venv.
 
 PYTHON     ?= python3
+PORT       ?= 4200
 UV_VERSION := 0.13.7
 VENV       := .venv
 BIN        := $(VENV)/bin
@@ -38,7 +39,7 @@ demo: $(INSTALLED) ## Harvest a sandbox source and show what happened
 	@$(BIN)/patra demo
 
 up: $(INSTALLED) ## Run Prefect, a worker and simulated sources on this machine, until Ctrl-C
-	@$(BIN)/patra up
+	@$(BIN)/patra up --port $(PORT)
 
 # mypy has one core: the fast tests begin beside it.
 test: $(INSTALLED) ## Check the code and run every test but the long ones

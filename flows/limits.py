@@ -40,16 +40,27 @@ class LimitChange:
         return {"name": self.name, "before": self.before, "after": self.after}
 
 
-def keep_limits(app: App) -> list[LimitChange]:
-    """Bring Prefect's limits in step with the Registry; what changed. Slots that are taken stay so."""
+def keep_limits(app: App, *, dry_run: bool = False) -> list[LimitChange]:
+    """Bring Prefect's limits in step with the Registry; what changed, or would. Slots that are taken stay so."""
     with open_prefect() as client:
-        present = read_limits(client)
-        wanted = _wanted(app, client, _registered(app))
-        changes = [_keep(client, name, cap, present.get(name)) for name, cap in wanted.items()]
-        working = {limit_name(partition) for partition in app.readside.partitions_with_work()}
-        idle = [one for name, one in present.items() if name not in wanted and name not in working]
-        removed = [_remove(client, one) for one in idle if one.active_slots == 0]
-        return [change for change in (*changes, *removed) if change]
+        changes = _out_of_step(app, client)
+        return changes if dry_run else [one for one in changes if _apply(client, one)]
+
+
+def _out_of_step(app: App, client: SyncPrefectClient) -> list[LimitChange]:
+    present = read_limits(client)
+    wanted = _wanted(app, client, _registered(app))
+    working = {limit_name(partition) for partition in app.readside.partitions_with_work()}
+    idle = [one for name, one in present.items() if name not in wanted and name not in working]
+    return [
+        *(LimitChange(name, None, cap) for name, cap in wanted.items() if name not in present),
+        *(
+            LimitChange(name, one.limit, wanted[name])
+            for name, one in present.items()
+            if name in wanted and (one.limit, one.active, one.slot_decay_per_second) != (wanted[name], True, 0)
+        ),
+        *(LimitChange(one.name, one.limit, None) for one in idle if one.active_slots == 0),
+    ]
 
 
 def make_limits(app: App, client: SyncPrefectClient, partition: Partition) -> None:
@@ -57,7 +68,7 @@ def make_limits(app: App, client: SyncPrefectClient, partition: Partition) -> No
     present = read_limits(client)
     for name, cap in _wanted(app, client, [partition]).items():
         if name not in present:
-            _keep(client, name, cap, None)
+            _apply(client, LimitChange(name, None, cap))
 
 
 def read_limits(client: SyncPrefectClient) -> dict[str, Limit]:
@@ -96,32 +107,17 @@ def _scheduled_sources(client: SyncPrefectClient) -> int:
     return len({str(parameters.get("parameters", {}).get("source")) for parameters in asked})
 
 
-def _keep(client: SyncPrefectClient, name: str, cap: int, present: Limit | None) -> LimitChange | None:
-    """The limit as it should be: enforced, without decay, and so high."""
-    if present is None:
-        return _create(client, name, cap)
-    if (present.limit, present.active, present.slot_decay_per_second) == (cap, True, 0):
-        return None
+def _apply(client: SyncPrefectClient, change: LimitChange) -> bool:
+    """Make the limit as it should be: enforced, without decay, and so high; False where somebody else was faster."""
     try:
-        client.update_global_concurrency_limit(
-            name, GlobalConcurrencyLimitUpdate(limit=cap, active=True, slot_decay_per_second=0)
-        )
-    except ObjectNotFound:  # removed meanwhile: the next one makes it again
-        return None
-    return LimitChange(name, present.limit, cap)
-
-
-def _create(client: SyncPrefectClient, name: str, cap: int) -> LimitChange | None:
-    try:
-        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=cap))
-    except ObjectAlreadyExists:  # somebody else was faster
-        return None
-    return LimitChange(name, None, cap)
-
-
-def _remove(client: SyncPrefectClient, limit: Limit) -> LimitChange | None:
-    try:
-        client.delete_global_concurrency_limit_by_name(limit.name)
-    except ObjectNotFound:
-        return None
-    return LimitChange(limit.name, limit.limit, None)
+        if change.after is None:
+            client.delete_global_concurrency_limit_by_name(change.name)
+        elif change.before is None:
+            new = GlobalConcurrencyLimitCreate(name=change.name, limit=change.after)
+            client.create_global_concurrency_limit(new)
+        else:
+            other = GlobalConcurrencyLimitUpdate(limit=change.after, active=True, slot_decay_per_second=0)
+            client.update_global_concurrency_limit(change.name, other)
+    except (ObjectAlreadyExists, ObjectNotFound):
+        return False
+    return True

@@ -46,7 +46,7 @@ def deploy(app: App, options: DeployOptions) -> DeployReport:
             for automation in declared_automations():
                 keep_automation(client, automation, changes)
         # Last: how much each source may do depends on how many are scheduled.
-        limits = [] if options.dry_run else [_of_limit(one) for one in keep_limits(app)]
+        limits = [_of_limit(one) for one in keep_limits(app, dry_run=options.dry_run)]
     except PrefectHTTPStatusError as error:
         raise PatraError("PREFECT_REFUSED", str(error), where=f"Prefect server {server}") from error
     return DeployReport(server, pool, [*limits, *changes.made], options.dry_run)

@@ -88,6 +88,8 @@ def test_a_dry_run_shows_everything_and_makes_nothing(patra: Patra, room: Contro
     assert report["dry_run"]
     assert report["pool"] == {"name": "patra", "change": "created"}
     assert {"planner/planner", "executor/executor"} <= {one["name"] for one in report["deployments"]}
+    assert "ingest.total" in {one["name"] for one in report["limits"]}
+    assert room.limits() == {}
     assert room.ask("POST", "/deployments/filter", {}) == []
     assert room.ask("POST", "/work_pools/filter", {}) == []
     assert room.ask("POST", "/automations/filter", {}) == []

@@ -42,7 +42,7 @@ def _failed(report: ExecuteReport) -> str:
     named = [_short(failure) for failure in report.failures[:NAMED]]
     more = len(report.failures) - len(named)
     rest = [f"and {more} more"] if more else []
-    return f"{report.failed} of {_tasks(report.attempts)} FAILED: " + "; ".join(named + rest)
+    return f"{report.failed} of {_tasks(report.attempts)} FAILED (Retry works them again): " + "; ".join(named + rest)
 
 
 def _unreachable(source: str, why: str) -> str:

@@ -20,6 +20,7 @@ FINAL_STATES = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 START_SECONDS = 120
 END_SECONDS = 180
 STOP_SECONDS = 30
+ENGINES = {"prefect.engine", "prefect.flow_engine"}
 BUSY = {httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.TOO_MANY_REQUESTS}
 
 Row = dict[str, Any]
@@ -102,7 +103,7 @@ class Process:
 
     def flow_processes(self) -> list[int]:
         """The processes in which flow runs are worked."""
-        return [pid for pid in self.children() if "prefect.flow_engine" in _command_line(pid)]
+        return [pid for pid in self.children() if ENGINES & set(_command_line(pid).split())]
 
 
 def _kill(pid: int) -> None:

@@ -152,6 +152,7 @@ def _prefect_settings(home: Home, options: UpOptions) -> dict[str, str]:
         "PREFECT_HOME": str(home.folder / "prefect"),
         "PREFECT_API_URL": options.api,
         "PREFECT_SERVER_UI_API_URL": options.api,
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": options.ui,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

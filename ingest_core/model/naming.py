@@ -18,12 +18,13 @@ def window_name(window: Window) -> str:
 
 
 def span_name(start: datetime, end: datetime) -> str:
-    """A window in as few characters as tell it: `2026-01-01..02`, `2026-01-01 03:00..04:00`."""
+    """A window in few characters: `2026-01-01..02`, `2026-01-01 03:00..04:00`, `2026-01-01 16:00..02 16:00`."""
     if start >= end:
         return f"{start:%Y-%m-%d %H:%M}"
     if not _has_time(start) and not _has_time(end):
         return f"{start:%Y-%m-%d}..{_rest(start, end)}"
-    return f"{_with_time(start)}..{_time(end) if start.date() == end.date() else _with_time(end)}"
+    last = _time(end) if start.date() == end.date() else f"{_rest(start, end)} {_time(end)}"
+    return f"{start:%Y-%m-%d} {_time(start)}..{last}"
 
 
 def _rest(start: datetime, end: datetime) -> str:
@@ -41,10 +42,6 @@ def _time(moment: datetime) -> str:
     if moment.microsecond:
         return f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d}"
     return f"{moment:%H:%M:%S}" if moment.second else f"{moment:%H:%M}"
-
-
-def _with_time(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d} {_time(moment)}"
 
 
 def slice_name(task: Task) -> str:

@@ -89,6 +89,11 @@ class Screen:
         """The page without its menu."""
         return self.page.get_by_role("main")
 
+    @property
+    def aside(self) -> Locator:
+        """The column beside a deployment's runs."""
+        return self.main.get_by_role("complementary")
+
     def shot(self, step: str, *, whole: bool = False) -> Path:
         """Keep what is seen now; if whole, with what lies below the window's end."""
         self._shots += 1
@@ -142,6 +147,18 @@ class Screen:
         self.page.keyboard.press("Escape")
         expect(calendar).to_be_hidden()
 
+    def give_json(self, title: str, value: str) -> None:
+        """Give a field a value the form does not offer."""
+        self.field(title).get_by_role("button", name="Open menu").click()
+        self.page.get_by_role("menuitem", name="Use JSON Input").click()
+        self.field(title).get_by_role("textbox").fill(value)
+
+    def objection(self, title: str) -> str:
+        """What the browser itself has against a field's value when the form is sent."""
+        self.main.get_by_role("button", name="Submit").click()
+        objection: str = self.field(title).locator("input").evaluate("field => field.validationMessage")
+        return objection
+
     def submit(self) -> None:
         """Press the button under the form."""
         with self.page.expect_response(re.compile("/ui/schemas/validate$")):
@@ -172,6 +189,12 @@ class Screen:
     def tab(self, name: str) -> None:
         """Turn to a tab of the page."""
         self.main.get_by_role("tab", name=name, exact=True).click()
+
+    def open_page(self, title: str) -> None:
+        """Open one of the run's pages from its Artifacts tab, by a part of its description."""
+        self.tab("Artifacts")
+        self.main.get_by_role("link", name=re.compile(f"MARKDOWN.*{re.escape(title)}")).click()
+        expect(self.main.get_by_role("heading", level=1)).to_be_visible()
 
     def retry(self) -> None:
         """Press Retry in the open run's menu and say yes."""

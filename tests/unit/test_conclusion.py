@@ -67,7 +67,7 @@ BACK = RunSummary(4, TaskStatus.QUEUED, error="interrupted; the task is queued a
         (hours(0, 24), "2026-01-01..02"),
         (hours(0, 72), "2026-01-01..04"),
         (hours(0, 31 * 24), "2026-01-01..02-01"),
-        (hours(23, 25), "2026-01-01 23:00..2026-01-02 01:00"),
+        (hours(23, 25), "2026-01-01 23:00..02 01:00"),
         (Window(DAY, DAY + timedelta(milliseconds=5)), "00:00-00:00:00.005"),
     ],
 )

@@ -7,6 +7,7 @@ from prefect import get_run_logger, runtime
 from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import get_client
 
+from flows.markdown import caption
 from flows.wording import shortened
 
 
@@ -24,6 +25,6 @@ def show_page(markdown: str, description: str) -> None:
     """A page on this run's Artifacts tab; a server that cannot just now ends nothing."""
     try:
         # With a key, the tab would lead to all runs' pages under that key, and from there to one of them.
-        create_markdown_artifact(markdown, description=description)
+        create_markdown_artifact(markdown, description=caption(description))
     except Exception as error:
         get_run_logger().warning("this run has no page: %s", error)

@@ -137,6 +137,7 @@ OTHER_SETTINGS: dict[str, Any] = {
         "remaining_header": "x-left",
         "reset_header": "x-reset",
         "reset_kind": "SECONDS_LEFT",
+        "asked_for": True,
     },
     "params": [],
     "rules": [],

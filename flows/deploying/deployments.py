@@ -76,7 +76,7 @@ class PresentDeployment:
             "version": __version__,
             "tags": self.declared.tags,
             "parameters": self.declared.parameters,
-            "parameter_openapi_schema": form_schema(schema, codes),
+            "parameter_openapi_schema": form_schema(schema, codes, self.declared.parameters),
             "enforce_parameter_schema": True,
             "work_pool_name": self.declared.pool,
             "work_queue_name": self.declared.queue,

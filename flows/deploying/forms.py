@@ -1,12 +1,17 @@
 """The run forms: what is stored beside a deployment so that its form offers what there is."""
 
+from collections.abc import Collection
 from copy import deepcopy
 from typing import Any
 
 
-def form_schema(schema: dict[str, Any], codes: list[str]) -> dict[str, Any]:
-    """The parameter schema, headed by what it is about, in which every `source` is one of these."""
+def form_schema(schema: dict[str, Any], codes: list[str], given: Collection[str] = ()) -> dict[str, Any]:
+    """The parameter schema, headed by what it is about, in which every `source` is one of these.
+
+    What is given by the deployment is not required: where anything is, Quick run asks with a form instead of running.
+    """
     chosen = deepcopy(schema)
+    chosen["required"] = [name for name in chosen.get("required", []) if name not in given]
     for group in chosen.get("properties", {}).values():
         group["title"] = group.pop("description", group["title"]).rstrip(".")
     for definition in chosen.get("definitions", {}).values():

@@ -180,3 +180,11 @@ def test_a_dry_run_writes_down_and_does_nothing() -> None:
         assert report["pool"] == {"name": "patra", "change": "created"}
         assert report["dry_run"] is dry_run
     assert done == ["act"]
+
+
+def test_a_deployment_that_brings_its_parameters_is_run_without_being_asked_for_them() -> None:
+    schema = {"properties": {"parameters": {"title": "parameters"}}, "required": ["parameters"], "definitions": {}}
+    assert form_schema(schema, [])["required"] == ["parameters"]
+    assert form_schema(schema, [], {"parameters": {"source": "crossref"}})["required"] == []
+    asked = [one.name for one in declared_deployments() if not one.parameters]
+    assert asked == ["planner", "backfill"]

@@ -133,7 +133,7 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
             deployed, database = _deploy(app), app.database.shown_url
         say("starting a worker")
         command = ["flows.cli", "worker", "--name", "patra-up"]
-        children["worker"] = Child("worker", command, os.environ, home.logs / "worker.log")
+        children["worker"] = Child("worker", command, os.environ, home.logs / "worker.log", orphaned=signal.SIGTERM)
     return {
         "ui": options.ui,
         "api": options.api,

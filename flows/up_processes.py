@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -20,7 +21,14 @@ _LIBC = ctypes.CDLL(None)
 class Child:
     """A process we started."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        orphaned: signal.Signals = signal.SIGKILL,
+    ) -> None:
         self.name, self.log = name, log
         with log.open("w") as output:
             # In a session of its own, so that Ctrl-C reaches us alone, who know in which order to end.
@@ -32,7 +40,7 @@ class Child:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 - it calls nothing but the system
+                preexec_fn=partial(_when_orphaned, orphaned),  # noqa: PLW1509 - it calls nothing but the system
             )
 
     @property
@@ -68,10 +76,10 @@ class Child:
                 os.kill(pid, number)
 
 
-def _end_with_parent() -> None:
-    """Let the system end this process when the one that started it is killed; only Linux can."""
+def _when_orphaned(number: signal.Signals) -> None:
+    """Let the system send this process a signal when the one that started it is killed; only Linux can."""
     if sys.platform == "linux":
-        _LIBC.prctl(_PDEATHSIG, signal.SIGTERM)
+        _LIBC.prctl(_PDEATHSIG, number)
 
 
 def descendants(pid: int) -> list[int]:

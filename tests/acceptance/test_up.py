@@ -210,9 +210,10 @@ def _harvest(up: Up, client: SyncPrefectClient) -> None:
 
 
 def _begin_slow_work(up: Up, client: SyncPrefectClient) -> None:
-    """Plan a source that answers slowly, and see the executor ask it."""
+    """Plan a source that answers slowly, and see the executor at work on it."""
     with Sandbox(up.room["sandbox"]) as sandbox:
-        sandbox.script({"kind": "latency", "seconds": 3, "match": {"path": "/openalex/*"}, "times": 1000})
-        assert _ended(client, _begin(client, "planner/harvest-openalex")).state_type == "COMPLETED"
-        sandbox.clear_requests()
-        until(lambda: bool(sandbox.requests("openalex")), RUN_SECONDS, "a request of the executor")
+        sandbox.script({"kind": "latency", "seconds": 5, "match": {"path": "/openalex/*"}, "times": 1000})
+    _begin(client, "planner/harvest-openalex")
+    at_work = "provenance_code = 'openalex' and status_code = 'EXECUTING'"
+    stored = StoredRows(up.room["database"])
+    until(lambda: bool(stored.rows("ing_task", "id", where=at_work)), 2 * RUN_SECONDS, "a slow task")

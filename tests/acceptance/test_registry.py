@@ -62,7 +62,7 @@ def test_a_setting_for_one_plan_reaches_its_requests(patra: Patra, quiet_sandbox
 
 @pytest.mark.parametrize(
     ("setting", "code"),
-    [("rate_limit.requests_per_second=100", "OVERRIDE_UNKNOWN"), ("pagination.page_size=many", "OVERRIDE_INVALID")],
+    [("rate_limit.burst=100", "OVERRIDE_UNKNOWN"), ("pagination.page_size=many", "OVERRIDE_INVALID")],
 )
 def test_what_cannot_be_set_for_one_plan_is_refused(patra: Patra, setting: str, code: str) -> None:
     refused = patra("plan", "crossref", *PERIOD, "--set", setting, exit_code=2)

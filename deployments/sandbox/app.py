@@ -1,5 +1,6 @@
 """The ASGI application: each provider under its path, the controls under `/_sandbox`."""
 
+import time
 from contextlib import suppress
 from urllib.parse import parse_qsl
 
@@ -36,13 +37,17 @@ class SandboxApp:
             await self._delivery.send(NO_PROVIDER, send)
 
     async def _serve(self, source: str, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.monotonic()
         request = read_request(scope, source, await _read_body(receive))
         rule = self._state.script.strike(scope["path"], request)
         if rule and rule.kind is Kind.LATENCY:
             await self._delivery.pause(rule.seconds)
         reply = self._reply(source, request, rule)
-        self._state.journal.append(self._state.clock.now_ms(), source, request, reply, rule)
-        await self._delivery.deliver(reply, rule, scope, receive, send)
+        entry = self._state.journal.append(self._state.clock.now_ms(), began, source, request, reply, rule)
+        try:
+            await self._delivery.deliver(reply, rule, scope, receive, send)
+        finally:
+            self._state.journal.end(entry)
 
     def _reply(self, source: str, request: Request, rule: Rule | None) -> Reply:
         if rule and rule.kind is Kind.TOUCH:

@@ -23,35 +23,44 @@ class Journal:
         self._entries: deque[dict[str, Any]] = deque(maxlen=MOST_ENTRIES)
         self._no = 0
 
-    def append(self, at_ms: int, source: str, request: Request, reply: Reply, rule: Rule | None) -> None:
-        """Note one request and what became of it."""
+    def append(
+        self, at_ms: int, began: float, source: str, request: Request, reply: Reply, rule: Rule | None
+    ) -> dict[str, Any]:
+        """Note one request that began then and what became of it; it is open until `end` is told of it."""
         self._no += 1
         lost = rule is not None and rule.kind in LOST
         ids = () if lost else reply.ids
-        self._entries.append(
-            {
-                "no": self._no,
-                "at": write_micros(at_ms),
-                # The sandbox's clock may stand still; distances between requests need one that does not.
-                "monotonic_seconds": time.monotonic(),
-                "source": source,
-                "method": request.method,
-                "path": f"/{source}{request.path}",
-                "query": {**request.query, **({"cursor": _short(request.cursor)} if request.cursor else {})},
-                "headers": dict(request.headers),
-                "body": request.body[:MOST_BODY].decode("utf-8", "replace"),
-                "status": None if rule and rule.kind in SILENT else reply.status,
-                "items": len(ids),
-                "first_id": ids[0] if ids else None,
-                "ids_hash": _digest("\n".join(ids)) if ids else None,
-                "cursor": _short(request.cursor) if request.cursor else None,
-                "page": reply.page,
-                "scroll": reply.scroll,
-                "fault": rule.kind.value if rule else None,
-                "correlation": request.headers.get(CORRELATION),
-                "user_agent": request.headers.get("user-agent"),
-            }
-        )
+        entry = {
+            "no": self._no,
+            "at": write_micros(at_ms),
+            # The sandbox's clock may stand still; distances between requests need one that does not.
+            "began_seconds": began,
+            "monotonic_seconds": time.monotonic(),
+            "ended_seconds": None,
+            "source": source,
+            "method": request.method,
+            "path": f"/{source}{request.path}",
+            "query": {**request.query, **({"cursor": _short(request.cursor)} if request.cursor else {})},
+            "headers": dict(request.headers),
+            "body": request.body[:MOST_BODY].decode("utf-8", "replace"),
+            "status": None if rule and rule.kind in SILENT else reply.status,
+            "items": len(ids),
+            "first_id": ids[0] if ids else None,
+            "ids_hash": _digest("\n".join(ids)) if ids else None,
+            "cursor": _short(request.cursor) if request.cursor else None,
+            "page": reply.page,
+            "scroll": reply.scroll,
+            "fault": rule.kind.value if rule else None,
+            "correlation": request.headers.get(CORRELATION),
+            "user_agent": request.headers.get("user-agent"),
+        }
+        self._entries.append(entry)
+        return entry
+
+    @staticmethod
+    def end(entry: dict[str, Any]) -> None:
+        """The answer has been sent, or the client has gone."""
+        entry["ended_seconds"] = time.monotonic()
 
     def entries(self, source: str | None = None) -> list[dict[str, Any]]:
         """The requests so far, oldest first."""

@@ -33,6 +33,20 @@ def test_the_log_says_what_was_asked_and_what_became_of_it(sandbox: Sandbox) -> 
     assert [entry["no"] for entry in (cut, dropped)] == [opening["no"] + 1, opening["no"] + 2]
 
 
+def test_the_log_says_how_long_each_request_was_open(sandbox: Sandbox) -> None:
+    sandbox.script({"kind": "latency", "seconds": 0.3}, {"kind": "timeout", "seconds": 0.3})
+    message(sandbox, rows=0)
+    with pytest.raises(httpx.TransportError):
+        get(sandbox, rows=0)
+    message(sandbox, rows=0)
+    late, silent, quick = sandbox.requests("crossref")
+    spans = [entry["ended_seconds"] - entry["began_seconds"] for entry in (late, silent, quick)]
+
+    assert min(spans[:2]) >= 0.3
+    assert spans[2] > 0
+    assert late["began_seconds"] < late["monotonic_seconds"] < late["ended_seconds"] < silent["began_seconds"]
+
+
 def test_the_log_says_with_which_headers_and_body_was_asked(sandbox: Sandbox) -> None:
     url = f"{sandbox.url('pubmed')}/efetch.fcgi"
     CLIENT.post(url, data={"db": "pubmed", "id": "7"}, headers={"X-Mark": "a"})

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from httpx import HTTPStatusError, TransportError
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import FlowFilter, FlowFilterName
 from prefect.client.schemas.responses import DeploymentResponse
-from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+from prefect.context import SettingsContext, get_settings_context
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, Settings
 
 from ingest_core.model.errors import BadInput, Unreachable
 
@@ -73,8 +75,14 @@ def deployments_of(client: SyncPrefectClient, flow: str) -> list[DeploymentRespo
 @contextmanager
 def asking_once() -> Iterator[None]:
     """No second try by Prefect's client: what is not asked for twice cannot be done twice."""
-    with temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}):
+    with SettingsContext(profile=get_settings_context().profile, settings=_without_retries()):
         yield
+
+
+@cache
+def _without_retries() -> Settings:
+    """Made once: it takes many times as long as a request."""
+    return get_settings_context().settings.copy_with_update(updates={PREFECT_CLIENT_MAX_RETRIES: 0})
 
 
 def _unreachable(message: str) -> Unreachable:

@@ -14,7 +14,7 @@ from prefect.exceptions import ObjectAlreadyExists, PrefectHTTPStatusError
 
 from flows.caps import limit_name
 from flows.limits import read_limits
-from flows.prefect_api import asking_once, open_prefect
+from flows.prefect_api import open_prefect
 from flows.slot_looks import Counts, Suspicion, decide_frees, least_of, read_looks, surplus_of
 from flows.slots import free_slots
 from ingest_core.bootstrap import App
@@ -53,11 +53,10 @@ def reconcile_slots(app: App, pause: Callable[[float], None] = time.sleep) -> Sl
         verdict = decide_frees(notes.looks, surplus, app.database.now(), apart)
         if verdict.free and not notes.withdraw():
             return SlotReport()  # another housekeeping has the same notes, and frees by them
-        for name, count in verdict.free.items():
-            with asking_once():
-                free_slots(client, [name], count)
-        notes.write(verdict.watch)
-    return SlotReport(verdict.free, {name: one.least for name, one in verdict.watch.items()})
+        freed = {name: count for name, count in verdict.free.items() if free_slots(client, [name], count)}
+        watched = verdict.watch | {name: notes.looks[name] for name in verdict.free.keys() - freed}
+        notes.write(watched)
+    return SlotReport(freed, {name: one.least for name, one in watched.items()})
 
 
 def _glances(app: App, client: SyncPrefectClient, pause: Callable[[float], None]) -> Iterator[Counts]:

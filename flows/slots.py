@@ -21,13 +21,20 @@ from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError
 from ingest_core.model.work import Partition
 
-RENEWALS = 3
-"""So often a slot's lease is renewed while it lasts."""
+RENEWALS = 6
+"""So often a slot's lease is renewed while it lasts: a server that was restarted is to be met before it runs out."""
 
 _NO_ROOM = (423, 422)
 """All slots are taken, or the limit is 0."""
 _GONE = 410
+_BUSY = 503
+_TRIES = 5
+"""A server that says it is busy has done nothing; Prefect's client waits two seconds after each time."""
 _CLOSE_SECONDS = 5.0
+_PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
+"""Between attempts to give a slot back: as long as a server takes to come back, if it does."""
+_NOT_RENEWED = "slot of %s: not renewed (%s); the work goes on"
+_NOT_RELEASED = "slot of %s: not released; it will be free when its lease runs out, or by housekeeping"
 
 _log = logging.getLogger(__name__)
 
@@ -36,6 +43,8 @@ class Standing(StrEnum):
     """What Prefect knows of a slot."""
 
     HELD = "held"
+    RETURNED = "returned"
+    """Asked to be freed: whatever is not known of it after that, it may have been."""
     FORGOTTEN = "forgotten"
     """Counted as taken, by nobody: the server lost its leases, as it does by a restart."""
     EXPIRED = "expired"
@@ -74,6 +83,7 @@ class Slots:
         self._held: set[Slot] = set()
         self._lock = Lock()
         self._closing = Event()
+        self._away = False
         self._keeper: Thread | None = None
         self._lifetime = ExitStack()
         self._client: SyncPrefectClient = self._lifetime.enter_context(open_prefect())
@@ -140,65 +150,94 @@ class Slots:
     def _keep(self) -> None:
         """Renew what is held until the end; the client is closed by whoever asks it last."""
         while not self._closing.wait(self._lease_seconds / RENEWALS):
-            for slot in self.held():
-                if slot.standing == Standing.HELD:
-                    self._renew(slot)
+            self.renew()
         self._lifetime.close()
 
-    def _renew(self, slot: Slot) -> bool:
-        """Ask for more time; whether Prefect answered, and what it said is noted."""
+    def renew(self) -> None:
+        """Ask for more time for every slot that is held."""
+        for slot in self.held():
+            if slot.standing == Standing.HELD and self._renew(slot) is False and slot in self.held():
+                self._note_loss(slot)
+
+    def _renew(self, slot: Slot) -> bool | None:
+        """Ask for more time; whether Prefect knows the lease, none when it does not answer."""
         asked_at = time.monotonic()
         try:
-            with reaching_prefect():
+            with reaching_prefect(), asking_once():
                 self._client.renew_concurrency_lease(slot.lease_id, self._lease_seconds)
-        except PrefectHTTPStatusError as error:
-            if error.response.status_code != _GONE:
-                _log.warning("slot of %s: not renewed (%s); the work goes on", slot.partition, error)
+        except (PatraError, PrefectHTTPStatusError) as error:
+            if _is_gone(error):
+                self._away = False
                 return False
-            self._lost(slot)
-        except PatraError as error:
-            _log.warning("slot of %s: not renewed (%s); the work goes on", slot.partition, error)
-            return False
-        else:
-            slot.renewed_at = asked_at
+            _log.log(logging.DEBUG if self._away else logging.WARNING, _NOT_RENEWED, slot.partition, error)
+            self._away = True
+            return None
+        slot.renewed_at, self._away = asked_at, False
         return True
 
-    def _lost(self, slot: Slot) -> None:
+    def _note_loss(self, slot: Slot) -> None:
         """Prefect does not know the lease: it cannot have run out while it was fresh."""
         fresh = time.monotonic() - slot.renewed_at < self._lease_seconds
-        with self._lock:
-            if slot not in self._held:
-                return
-            slot.standing = Standing.FORGOTTEN if fresh else Standing.EXPIRED
+        slot.standing = Standing.FORGOTTEN if fresh else Standing.EXPIRED
         _log.warning("slot of %s: Prefect's lease is %s; the work goes on", slot.partition, slot.standing)
 
     def release(self, slot: Slot) -> None:
         """Give a slot back, once; one that cannot be given back now is Prefect's or housekeeping's to free."""
-        # Renewed first: a server that was restarted says nothing when it is asked to free what it forgot.
-        answered = slot.standing != Standing.HELD or self._renew(slot)
         with self._lock:
             if slot not in self._held:
                 return
             self._held.remove(slot)
-        if not answered:
-            return
+        for pause in _PAUSES if not self._away else _PAUSES[:1]:
+            time.sleep(pause)
+            if self._give_back(slot):
+                return
+        _log.warning(_NOT_RELEASED, slot.partition)
+
+    def _give_back(self, slot: Slot) -> bool:
+        """Whether Prefect was told; a lease it forgot is counted down, since it says nothing when asked to end that."""
+        if slot.standing == Standing.HELD:
+            known = self._renew(slot)
+            if known is None:
+                return False
+            if known:
+                slot.standing = Standing.RETURNED
+            else:
+                self._note_loss(slot)
         try:
             with reaching_prefect():
-                self._free(slot)
+                return self._free(slot)
         except (PatraError, PrefectHTTPStatusError) as error:
-            _log.warning("slot of %s: not released (%s); housekeeping will free it", slot.partition, error)
+            _log.debug("slot of %s: not released yet (%s)", slot.partition, error)
+            return False
 
-    def _free(self, slot: Slot) -> None:
-        if slot.standing == Standing.HELD:
+    def _free(self, slot: Slot) -> bool:
+        if slot.standing == Standing.FORGOTTEN:
+            slot.standing = Standing.RETURNED  # counted down once: if the answer is lost, it may have been done
+            return free_slots(self._client, _names(slot.partition), 1)
+        with asking_once():
             self._client.release_concurrency_slots_with_lease(slot.lease_id)
-        elif slot.standing == Standing.FORGOTTEN:
+        return True
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, PrefectHTTPStatusError) and error.response.status_code == _GONE
+
+
+def free_slots(client: SyncPrefectClient, names: list[str], count: int) -> bool:
+    """Count so many slots of these limits as free, in one step; False when Prefect is too busy.
+
+    An answer that is lost is not asked for again: the slots might be freed twice, and nothing says whose they were.
+    """
+    for _ in range(_TRIES):
+        try:
             with asking_once():
-                free_slots(self._client, _names(slot.partition), 1)
-
-
-def free_slots(client: SyncPrefectClient, names: list[str], count: int) -> None:
-    """Count so many slots of these limits as free, in one step; nothing says whose they were."""
-    client.request("POST", "/v2/concurrency_limits/decrement", json={"names": names, "slots": count})
+                client.request("POST", "/v2/concurrency_limits/decrement", json={"names": names, "slots": count})
+        except PrefectHTTPStatusError as error:
+            if error.response.status_code != _BUSY:
+                raise
+        else:
+            return True
+    return False
 
 
 def _names(partition: Partition) -> list[str]:

@@ -17,7 +17,7 @@ import httpx
 ROOT = Path(__file__).resolve().parents[2]
 POOL = "patra"
 FINAL_STATES = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
-START_SECONDS = 120
+START_SECONDS = 240
 END_SECONDS = 180
 STOP_SECONDS = 30
 ENGINES = {"prefect.engine", "prefect.flow_engine"}
@@ -224,18 +224,16 @@ class ControlRoom:
         return done.stdout
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """What the API answers; a busy server is asked again."""
-        deadline = time.monotonic() + START_SECONDS
+        """What the API answers; a busy server is asked again, and one that does not answer if that can do no harm."""
+        deadline, harmless = time.monotonic() + START_SECONDS, method == "GET" or path.endswith("/filter")
         while True:
-            late = time.monotonic() > deadline
             try:
                 answer = self._client.request(method, path, json=body)
-            except httpx.ReadTimeout:
-                if method != "GET" or late:  # anything else may have been done
+                if answer.status_code not in BUSY or time.monotonic() > deadline:
+                    break
+            except httpx.TransportError:
+                if not harmless or time.monotonic() > deadline:
                     raise
-                continue
-            if answer.status_code not in BUSY or late:
-                break
             time.sleep(0.5)
         assert answer.is_success, f"{method} {path} -> {answer.status_code}: {answer.text}"
         return answer.json() if answer.content else None

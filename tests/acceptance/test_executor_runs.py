@@ -39,12 +39,7 @@ def room(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) 
     """A server with the deployments, and nothing that runs by itself."""
     with ControlRoom(tmp_path_factory.mktemp("room"), environment) as room:
         room.patra("db", "upgrade")
-        room.command("work-pool", "create", "patra", "--type", "process")
-        room.command("deploy", "--all", "--no-prompt")
-        for deployment in room.ask("POST", "/deployments/filter", {}):
-            room.ask("PATCH", f"/deployments/{deployment['id']}", {"paused": True})
-        for run in room.ask("POST", "/flow_runs/filter", {}):
-            room.ask("DELETE", f"/flow_runs/{run['id']}")
+        room.deploy()
         yield room
 
 

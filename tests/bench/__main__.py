@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from tests.bench.compiling import measure_compiling
+from tests.bench.control_room import compare_cost, compare_executors
 from tests.bench.databases import Servers, open_servers
 from tests.bench.mapping import compare_mapping
 from tests.bench.peers import compare_peers
@@ -27,6 +28,8 @@ def parts_of(servers: Servers, given: argparse.Namespace) -> dict[str, Callable[
         "memory": lambda: compare_memory(servers, given.works, MANY_TIMES * given.works),
         "queue": lambda: measure_queue(servers, given.tasks, given.ledger_rows),
         "dlt": lambda: compare_peers(servers, given.works, given.rounds),
+        "prefect_cost": lambda: compare_cost(servers, given.pages),
+        "executors": lambda: compare_executors(servers, given.pages),
     }
 
 
@@ -40,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3, help="turns that floor and Patra take; medians are shown")
     parser.add_argument("--tasks", type=int, default=1_000_000, help="in the queue on PostgreSQL")
     parser.add_argument("--ledger-rows", type=int, default=5_000_000, help="in the ledger on PostgreSQL")
+    parser.add_argument("--pages", type=int, default=3000, help="of 20 works, read by flow runs: about five minutes")
     given = parser.parse_args(arguments)
     print(f"{os.cpu_count()} cores")
     with open_servers(given.databases) as servers:

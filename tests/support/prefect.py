@@ -208,6 +208,15 @@ class ControlRoom:
         self.workers.append(worker)
         return worker
 
+    def deploy(self) -> None:
+        """The pool and the deployments of the checkout, of which none runs by itself."""
+        self.command("work-pool", "create", POOL, "--type", "process")
+        self.command("deploy", "--all", "--no-prompt")
+        for deployment in self.ask("POST", "/deployments/filter", {}):
+            self.ask("PATCH", f"/deployments/{deployment['id']}", {"paused": True})
+        for run in self.ask("POST", "/flow_runs/filter", {}):
+            self.ask("DELETE", f"/flow_runs/{run['id']}")
+
     def command(self, *arguments: str) -> str:
         """What `prefect` prints."""
         return self._printed([_prefect(), *arguments])

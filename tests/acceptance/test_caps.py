@@ -122,6 +122,7 @@ def small_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlRoom
         yield room
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_executors_of_one_worker_stay_within_the_cap(
     patra: Patra, quiet_sandbox: Sandbox, small_room: ControlRoom

@@ -148,6 +148,7 @@ def test_a_number_out_of_its_range_is_not_sent(screen: Screen) -> None:
     assert "less than or equal to 9" in screen.objection("Priority")
 
 
+@pytest.mark.long
 def test_a_source_that_is_no_longer_offered_is_refused_by_the_server(screen: Screen) -> None:
     screen.open_form("backfill")
     screen.give_json("Source", '"nonesuch"')
@@ -157,6 +158,7 @@ def test_a_source_that_is_no_longer_offered_is_refused_by_the_server(screen: Scr
     screen.shot("unknown-source", whole=True)
 
 
+@pytest.mark.long
 def test_a_period_that_ends_before_it_begins_fails_before_anything_is_planned(
     screen: Screen, room: ControlRoom, patra: Patra
 ) -> None:
@@ -207,6 +209,7 @@ def test_a_failed_run_is_retried_by_the_button_and_goes_on(
     patra.assert_truth(sandbox.truth(from_=f"{_day(15)}T00:00:00Z", to=f"{_day(12)}T00:00:00Z"))
 
 
+@pytest.mark.long
 def test_a_schedule_that_is_switched_on_fires(
     screen: Screen, room: ControlRoom, patra: Patra, sandbox: Sandbox
 ) -> None:

@@ -15,6 +15,8 @@ from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row
 from tests.support.prefect import ControlRoom, Process, until
 
+pytestmark = pytest.mark.long
+
 SOURCE = {"source": "crossref", "at_once": 3}
 SLICES = 4
 NEVER = "600"
@@ -203,7 +205,6 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     assert {row["flow_task_run_id"] for row in stored} == {task_run["id"] for task_run in task_runs}
 
 
-@pytest.mark.long
 def test_what_a_killed_process_held_comes_free_as_soon_as_its_worker_notices(
     room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
 ) -> None:

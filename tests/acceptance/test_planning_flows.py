@@ -19,7 +19,7 @@ from ingest_core.store.tables import metadata
 from tests.support.patra import Patra
 from tests.support.prefect import POOL, ControlRoom, Process, Row
 
-pytestmark = [pytest.mark.parametrize("dialect", ["sqlite"], indirect=True), pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("dialect", ["sqlite"], indirect=True), pytest.mark.timeout(600)]
 
 DAY = {"window_from": "2026-01-05T00:00:00Z", "window_to": "2026-01-06T00:00:00Z"}
 PERIOD = {"window_from": "2026-01-01T00:00:00Z", "window_to": "2026-01-03T00:00:00Z"}

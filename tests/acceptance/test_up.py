@@ -21,7 +21,7 @@ from deployments.sandbox.remote import Sandbox
 from tests.support.patra import StoredRows
 from tests.support.prefect import bare_environment, free_port, until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 START_SECONDS = 300
 RUN_SECONDS = 240
 END_SECONDS = 120
@@ -180,7 +180,6 @@ def _assert_ends(up: Up, number: signal.Signals, *, group: bool) -> None:
             probe.bind(("127.0.0.1", int(url.rpartition(":")[2])))
 
 
-@pytest.mark.long
 @pytest.mark.alone
 def test_a_room_harvests_drains_and_is_opened_again(tmp_path: Path) -> None:
     up = Up(tmp_path)

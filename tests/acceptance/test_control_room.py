@@ -176,6 +176,7 @@ def test_a_period_that_ends_before_it_begins_fails_before_anything_is_planned(
     assert len(patra.rows("ing_plan", "id")) == plans
 
 
+@pytest.mark.long
 def test_a_failed_run_is_retried_by_the_button_and_goes_on(
     screen: Screen, room: ControlRoom, patra: Patra, sandbox: Sandbox
 ) -> None:

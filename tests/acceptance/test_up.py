@@ -1,11 +1,8 @@
 """`patra up` as a person runs it: one command, and after Ctrl-C nothing of it is left."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,80 +16,11 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from deployments.sandbox.remote import Sandbox
 from tests.support.patra import StoredRows
-from tests.support.prefect import bare_environment, free_port, until
+from tests.support.prefect import free_port, until
+from tests.support.up import START_SECONDS, Up
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
-START_SECONDS = 300
 RUN_SECONDS = 240
-END_SECONDS = 120
-
-
-class Up:
-    """`patra up` in a terminal of its own, which can be started again in the same folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.port = free_port()
-        self.process: subprocess.Popen[str] | None = None
-        self.room: dict[str, Any] = {}
-
-    def begin(self, *arguments: str, port: int | None = None, home: str = "home") -> "subprocess.Popen[str]":
-        """The command, begun."""
-        with (self.folder / "up.log").open("a") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "flows.cli", "up", "--json", "--port", str(port or self.port), *arguments],
-                env={**bare_environment(), "PATRA_HOME": home},
-                cwd=self.folder,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            )
-
-    def start(self) -> None:
-        """Begin it and wait for what it says of itself."""
-        self.process = self.begin()
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        assert line, (self.folder / "up.log").read_text()
-        self.room = json.loads(line)
-
-    def refused(self, **other: Any) -> tuple[int, dict[str, Any]]:
-        """The exit code and the error of another one."""
-        printed, _ = (second := self.begin(**other)).communicate(timeout=START_SECONDS)
-        return second.returncode, json.loads(printed)["error"]
-
-    def end(self, number: signal.Signals, *, group: bool) -> int:
-        """Send the signal as a terminal does, to the group, or to the process alone; the exit code."""
-        assert self.process
-        (os.killpg if group else os.kill)(self.process.pid, number)
-        self.process.communicate(timeout=END_SECONDS)
-        return self.process.returncode
-
-    def left(self) -> list[str]:
-        """The processes that live in our folder."""
-        mark = f"PATRA_HOME={self.folder}".encode()
-        return [_command(one) for one in Path("/proc").glob("[0-9]*") if mark in _environment_of(one)]
-
-    def kill(self) -> None:
-        """Leave nothing behind, whatever failed."""
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
-
-
-def _environment_of(process: Path) -> bytes:
-    try:
-        return (process / "environ").read_bytes()
-    except OSError:
-        return b""
-
-
-def _command(process: Path) -> str:
-    try:
-        return f"{process.name}: {(process / 'cmdline').read_bytes().replace(bytes(1), b' ').decode()}"
-    except OSError:
-        return ""
 
 
 @pytest.fixture(scope="module")

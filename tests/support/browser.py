@@ -125,6 +125,14 @@ class Screen:
         self.page.get_by_role("menuitem", name="Custom run").click()
         expect(self.main.locator("fieldset").first).to_be_visible()
 
+    def quick_run(self, deployment: str) -> str:
+        """Run a deployment as it stands; the id of the run."""
+        self.open_deployment(deployment)
+        self.main.get_by_role("button", name="Run", exact=True).click()
+        with self.page.expect_response(re.compile("/create_flow_run$")) as awaited:
+            self.page.get_by_role("menuitem", name="Quick run").click()
+        return str(awaited.value.json()["id"])
+
     def field(self, title: str) -> Locator:
         """A field of the form, by the title above it."""
         titled = re.compile(rf"^{re.escape(title)}( \(Optional\))?$")
@@ -196,9 +204,35 @@ class Screen:
         self.main.get_by_role("link", name=re.compile(f"MARKDOWN.*{re.escape(title)}")).click()
         expect(self.main.get_by_role("heading", level=1)).to_be_visible()
 
+    def show_run(self, run_id: str) -> None:
+        """Go to a flow run among many of the same name."""
+        self.page.goto(f"/runs/flow-run/{run_id}")
+        expect(self.main.get_by_role("tab", name="Logs")).to_be_visible()
+
     def retry(self) -> None:
         """Press Retry in the open run's menu and say yes."""
+        self.ask_for_retry()
+        self.confirm_retry()
+
+    def ask_for_retry(self) -> None:
+        """Press Retry in the open run's menu; the page asks whether one means it."""
+        self._act("Retry")
+
+    def confirm_retry(self) -> None:
+        """Say yes."""
+        self._confirm("Retry")
+
+    def cancel(self) -> str:
+        """Press Cancel in the open run's menu and say yes; the run's id."""
+        self._act("Cancel")
+        self._confirm("Cancel Flow Run")
+        return self.page.url.rpartition("/")[2].partition("?")[0]
+
+    def _act(self, entry: str) -> None:
         self.main.get_by_role("button", name="Open menu").first.click()
-        self.page.get_by_role("menuitem", name="Retry").click()
-        self.page.get_by_role("alertdialog").get_by_role("button", name="Retry").click()
+        self.page.get_by_role("menuitem", name=entry, exact=True).click()
+        expect(self.page.get_by_role("alertdialog")).to_be_visible()
+
+    def _confirm(self, button: str) -> None:
+        self.page.get_by_role("alertdialog").get_by_role("button", name=button).click()
         expect(self.page.get_by_role("alertdialog")).to_be_hidden()

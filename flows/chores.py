@@ -63,8 +63,8 @@ def serve_reslices(app: App) -> str:
         raise ChoreFailed(
             "RESLICE_REFUSED",
             "; ".join(report.refused[:10]),
-            where=f"{len(report.refused)} re-slice requests",
-            remedy="what was refused is told once, and its slice stays PARTIAL",
+            where=f"{len(report.refused)} re-slice requests ({report.served} were served)",
+            remedy="the slice of a refused one stays PARTIAL; one that waits is tried again in every round",
         )
     return f"{report.served} slices cut again, into {report.children}" if report.served else ""
 

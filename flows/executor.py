@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -31,7 +31,9 @@ from ingest_core.bootstrap import App
 from ingest_core.execution.conclusion import conclude
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
+from ingest_core.execution.shift import Bounds
 from ingest_core.model.codes import TaskStatus
+from ingest_core.model.errors import Refused
 from ingest_core.model.naming import slice_name
 from ingest_core.model.work import Due, FlowRun, Task
 
@@ -44,6 +46,8 @@ class Hand:
     tasks: dict[int, Task] = field(default_factory=dict)
     ends: dict[int, RunSummary | BaseException] = field(default_factory=dict)
 
+
+MOST_TASK_RUNS = 2000
 
 _hand: ContextVar[Hand] = ContextVar("hand")
 
@@ -111,6 +115,20 @@ def _left_before(app: App, flow_run_id: str) -> list[Due]:
     return left
 
 
+def _bounds(app: App, parameters: ExecuteParameters, flow_run_id: str) -> Bounds:
+    """What the run may take on: all its attempts together stay below what Prefect can show well."""
+    bounds, before = parameters.bounds(), app.readside.attempts_of(flow_run_id)
+    left = MOST_TASK_RUNS - before
+    if left <= 0:
+        raise Refused(
+            "TOO_MANY_TASK_RUNS",
+            f"it has worked {before} tasks already, and a run shows at most {MOST_TASK_RUNS}",
+            where=f"flow run {flow_run_id}",
+            remedy="start another run of the executor: what this one left is queued again",
+        )
+    return replace(bounds, max_tasks=min(bounds.max_tasks or left, left))
+
+
 def _end_of(report: ExecuteReport, app: App, flow_run_id: str) -> State[dict[str, Any]]:
     """The run's state: what failed is named, and a stop that was a cancel is one."""
     stopped = app.executor.stop.is_set()
@@ -144,6 +162,7 @@ def give_leases_back(flow: Flow[..., Any], flow_run: PrefectFlowRun, state: Stat
     flow_run_name="execute {parameters.subject}",
     validate_parameters=True,
     task_runner=ThreadPoolTaskRunner(),  # type: ignore[arg-type]  # of whatever its tasks give
+    on_failure=[give_leases_back],
     on_crashed=[give_leases_back],
     on_cancellation=[give_leases_back],
 )
@@ -161,8 +180,13 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
         try:
             with Slots(app) as slots, ExecutionWatch(app, parameters) as watch:
                 first = _left_before(app, flow_run_id)
-                bounds, submit = parameters.bounds(), partial(_submit, hand)
-                report = app.executor.execute_flow_run(flow_run_id, bounds, submit, slots, first, watch)
+                bounds, submit = _bounds(app, parameters, flow_run_id), partial(_submit, hand)
+                report = ExecuteReport()
+                try:
+                    app.executor.execute_flow_run(flow_run_id, bounds, submit, slots, first, watch, report)
+                except Exception as error:
+                    watch.conclude(report, f"it ended before its time: {error}")
+                    raise
                 end = _end_of(report, app, flow_run_id)
                 watch.conclude(report, end.message or "")
         finally:

@@ -64,7 +64,7 @@ _ISO = {"minute": "PT{}M", "hour": "PT{}H", "day": "P{}D", "week": "P{}W"}
 class Form(BaseModel):
     """One group of the run form; what it does not know is refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -88,7 +88,7 @@ class Pace(Form):
 
     requests_per_second: float | None = Field(
         default=None,
-        gt=0,
+        ge=0.001,
         title="Requests per second",
         description="For a plan that should ask more slowly than the source allows, such as 0.5.",
     )

@@ -23,7 +23,7 @@ from flows.up_home import (
     sandbox_settings,
     write_environment,
 )
-from flows.up_processes import Child, wait_until
+from flows.up_processes import Child, adopt_orphans, end_orphans, wait_until
 from flows.wiring import open_app
 from ingest_core.bootstrap import App, upgrade_database
 from ingest_core.model.errors import PatraError
@@ -96,7 +96,9 @@ def _stopped_by_signals() -> Iterator[Event]:
 def _processes(say: Say, hurry: Event) -> Iterator[dict[str, Child]]:
     """The room's processes by name; however this ends, they end too, the worker before what it needs."""
     children: dict[str, Child] = {}
+    adopt_orphans()
     with ExitStack() as ending:
+        ending.callback(end_orphans)
         for name in ("server", "sandbox", "worker"):
             ending.callback(_end, name, children, say, hurry)
         try:

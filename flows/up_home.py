@@ -44,14 +44,18 @@ class Home:
             "PATRA_HOME": str(self.folder),
             "PATRA_DATABASE_URL": _absolute(self.settings.effective_database_url, _SQLITE),
         }
-        return named | ({"PATRA_PUBLISHER": _absolute(publisher, _FILE)} if publisher else {})
+        # Empty, not left out: the processes inherit what is set outside.
+        told = {"PATRA_PUBLISHER": _absolute(publisher, _FILE) if publisher else ""}
+        return named | (told if publisher or self.sandbox else {})
 
 
 def room_home(settings: Settings, *, sandbox: bool) -> Home:
-    """The settings' home; a sandbox has a folder and a database of its own below it, whatever else is set."""
-    folder = (settings.home / "sandbox" if sandbox else settings.home).absolute()
-    own = replace(settings, home=folder, database_url=None if sandbox else settings.database_url)
-    return Home(folder, own, sandbox)
+    """The settings' home; a sandbox has a folder and a database of its own below it, and tells nobody what it found."""
+    if not sandbox:
+        folder = settings.home.absolute()
+        return Home(folder, replace(settings, home=folder), sandbox)
+    folder = (settings.home / "sandbox").absolute()
+    return Home(folder, replace(settings, home=folder, database_url=None, publisher=None), sandbox)
 
 
 def _absolute(value: str, scheme: str) -> str:

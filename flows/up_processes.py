@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Event
 
 _PDEATHSIG = 1
+_CHILD_SUBREAPER = 36
 _LOOK_SECONDS = 0.2
 KILL_SECONDS = 10
 _LIBC = ctypes.CDLL(None)
@@ -80,6 +81,19 @@ def _when_orphaned(number: signal.Signals) -> None:
     """Let the system send this process a signal when the one that started it is killed; only Linux can."""
     if sys.platform == "linux":
         _LIBC.prctl(_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Let what our processes started stay below us when they die before it; only Linux can."""
+    if sys.platform == "linux":
+        _LIBC.prctl(_CHILD_SUBREAPER, 1)
+
+
+def end_orphans() -> None:
+    """End whatever is still below us at once."""
+    for pid in descendants(os.getpid()):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def descendants(pid: int) -> list[int]:

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 
 from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
     FlowRunFilter,
     FlowRunFilterExpectedStartTime,
     FlowRunFilterState,
@@ -18,15 +20,19 @@ EXECUTOR = "executor/executor"
 
 
 def drop_missed_runs() -> int:
-    """Delete what schedules wanted while the room was closed: it would all begin at once, and the next tick does it."""
+    """Delete the ticks of short schedules from while the room was closed: they would begin at once, the next does it.
+
+    A plan that was missed is made late: its window may be of that day.
+    """
     missed = FlowRunFilter(
         state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
         expected_start_time=FlowRunFilterExpectedStartTime(before_=datetime.now(UTC)),
         tags=FlowRunFilterTags(all_=[AUTO_SCHEDULED]),
     )
+    ticking = FlowFilter(name=FlowFilterName(any_=["executor", "housekeeping"]))
     dropped = 0
     with open_prefect() as client:
-        while runs := client.read_flow_runs(flow_run_filter=missed):
+        while runs := client.read_flow_runs(flow_filter=ticking, flow_run_filter=missed):
             for run in runs:
                 client.delete_flow_run(run.id)
             dropped += len(runs)

@@ -1,11 +1,13 @@
 """The schedules a deployment should have, and what that means for those it has."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 _EXECUTOR = "executor-"
+_OURS = re.compile(rf"{_EXECUTOR}(\d+)")
 _TIMING = ("interval", "anchor_date", "cron", "timezone")
 
 
@@ -67,7 +69,7 @@ def _halving(number: int) -> float:
 
 def executors_present(present: list[PresentSchedule]) -> int:
     """How many executors are scheduled; one where none is yet."""
-    return max(1, sum((one.slug or "").startswith(_EXECUTOR) for one in present))
+    return max([1, *(int(ours[1]) for one in present if (ours := _OURS.fullmatch(one.slug or "")))])
 
 
 def is_missing(wanted: WantedSchedule, present: list[PresentSchedule]) -> bool:
@@ -77,4 +79,4 @@ def is_missing(wanted: WantedSchedule, present: list[PresentSchedule]) -> bool:
 
 def is_obsolete(one: PresentSchedule, wanted: list[WantedSchedule]) -> bool:
     """Whether it was made by us and is wanted no more; a schedule of the user's own is left alone."""
-    return (one.slug or "").startswith(_EXECUTOR) and all(one.slug != other.slug for other in wanted)
+    return bool(_OURS.fullmatch(one.slug or "")) and all(one.slug != other.slug for other in wanted)

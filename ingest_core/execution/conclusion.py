@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.naming import resume_command
+from ingest_core.model.work import Resting
 
 NAMED = 10
 """So many failures are named; the others are counted."""
@@ -19,13 +21,17 @@ class Conclusion:
 
 
 def conclude(report: ExecuteReport, *, stopped: bool) -> Conclusion:
-    """The end of a run: it failed if a task did or a source could not be reached; `stopped` if it was asked to end."""
-    good = not report.failures and not report.unreachable
+    """The end of a run: it failed if a task did, a source could not be reached or what it was to work is stopped.
+
+    `stopped` if it was asked to end.
+    """
+    good = not (report.failures or report.unreachable or report.held_up)
     parts = [
         _drained(report) if stopped else "",
         _failed(report),
         *(_unreachable(source, why) for source, why in report.unreachable.items()),
-        *(_too_big(source, count) for source, count in report.too_big.items()),
+        *map(_rests, report.resting),
+        *(_too_big(partition, count) for partition, count in report.too_big.items()),
         _succeeded(report) if good and not stopped else "",
         _full(report) if not stopped else "",
     ]
@@ -42,16 +48,23 @@ def _failed(report: ExecuteReport) -> str:
     named = [_short(failure) for failure in report.failures[:NAMED]]
     more = len(report.failures) - len(named)
     rest = [f"and {more} more"] if more else []
-    return f"{report.failed} of {_tasks(report.attempts)} FAILED (Retry works them again): " + "; ".join(named + rest)
+    hint = "resume, and Retry works them again" if report.fused else "Retry works them again"
+    return f"{report.failed} of {_tasks(report.attempts)} FAILED ({hint}): " + "; ".join(named + rest)
 
 
 def _unreachable(source: str, why: str) -> str:
     return f"{source} could not be reached, its tasks stay queued: {_short(why)}"
 
 
-def _too_big(source: str, count: int) -> str:
+def _rests(resting: Resting) -> str:
+    wait = "1 task waits" if resting.waiting == 1 else f"{resting.waiting} tasks wait"
+    said = f": {_short(resting.reason)}" if resting.reason else ""
+    return f"{wait} until {resume_command(resting.partition)}: {resting.partition} is {resting.state}{said}"
+
+
+def _too_big(partition: str, count: int) -> str:
     were, them = ("slice was", "it") if count == 1 else ("slices were", "them")
-    return f"{count} {were} too big: the next plan of {source} cuts {them} smaller"
+    return f"{count} {were} too big: housekeeping, or the next plan of {partition}, cuts {them} smaller"
 
 
 def _succeeded(report: ExecuteReport) -> str:

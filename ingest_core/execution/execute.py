@@ -48,12 +48,18 @@ class Executor:
         submit: Submit,
         slots: PartitionSlots,
         first: list[Due],
-        watch: Watch | None = None,
-    ) -> ExecuteReport:
-        """The same in slots, several at once, under leases that can be found by the flow run's id."""
+        watch: Watch,
+        report: ExecuteReport,
+    ) -> None:
+        """The same in slots, several at once, under leases that can be found by the flow run's id.
+
+        What was done is in the report whatever happens.
+        """
         self._cursors.repair()
         claimant = (flow_owner(flow_run_id, self._owner), self._lease_ttl_seconds)
-        return Shift(self._queue, claimant, bounds, submit, self.stop, slots, first, watch).work()
+        Shift(self._queue, claimant, bounds, submit, self.stop, slots, first, watch, report).work()
+        report.resting = self._queue.resting(bounds.source)
+        report.held_up = bool({due.partition for due in first} & {one.partition for one in report.resting})
 
     def give_back(self, flow_run_id: str) -> int:
         """Queue again what a flow run holds whose process is gone; how many tasks."""

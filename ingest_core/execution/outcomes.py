@@ -75,7 +75,7 @@ def ended_early(walk: Walk, step: Step) -> Ending:
 
 def _to_be_cut(walk: Walk, reason: ResliceReason | None, why: str, code: str) -> Ending:
     """PARTIAL: what was read in order of time is covered, the rest is asked to be cut smaller."""
-    message = f"{why}: the next plan cuts the slice smaller, and the watermark waits"
+    message = f"{why}: housekeeping or the next plan cuts the slice smaller, and the watermark waits"
     error = {"level": ErrorLevel.L2.value, "code": code, "message": message}
     outcome = RunOutcome(
         TaskStatus.PARTIAL,

@@ -11,7 +11,7 @@ from ingest_core.model.scope import WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Due, FlowRun, Lease, Partition, Task
+from ingest_core.model.work import Checkpoint, Due, FlowRun, Lease, Partition, Resting, Task
 
 
 class TaskQueue(Protocol):
@@ -49,7 +49,10 @@ class TaskQueue(Protocol):
         """Queue again what the processes of a flow run still hold, now that they are gone; which."""
 
     def left_by(self, flow_run_id: str) -> list[Due]:
-        """Tasks that a flow run has begun and that wait to be worked again, the most urgent first."""
+        """Tasks that a flow run has begun and that are due to be worked again, the most urgent first."""
+
+    def resting(self, source: str | None = None) -> list[Resting]:
+        """Which partitions' tasks wait because somebody, or a fuse, stopped them."""
 
     def waiting(self, source: str | None = None, besides: Collection[str] = ()) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""

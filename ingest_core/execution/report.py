@@ -9,7 +9,7 @@ from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.naming import slice_name
 from ingest_core.model.record import Counts
-from ingest_core.model.work import Partition, Task
+from ingest_core.model.work import Partition, Resting, Task
 
 
 @dataclass
@@ -29,11 +29,17 @@ class ExecuteReport:
     failures: list[str] = field(default_factory=list)
     """What ended FAILED, and why."""
     too_big: Counter[str] = field(default_factory=Counter)
-    """How many slices of which source ended PARTIAL, to be cut smaller."""
+    """How many slices of which partition ended PARTIAL, to be cut smaller."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Sources that could not be reached, and why: their tasks stay queued."""
     full: list[Partition] = field(default_factory=list)
     """Partitions whose tasks wait, though this executor had time for them: others work there, and there is no room."""
+    fused: int = 0
+    """How many of the failures stopped their partition."""
+    resting: list[Resting] = field(default_factory=list)
+    """Partitions whose tasks wait for somebody to resume them."""
+    held_up: bool = False
+    """Whether what this run was to work first is among them."""
 
     def add(self, task: Task, summary: RunSummary) -> None:
         """Count one attempt in."""
@@ -46,12 +52,13 @@ class ExecuteReport:
         self.failed += summary.status == TaskStatus.FAILED
         self.requeued += summary.status == TaskStatus.QUEUED
         self.lost += summary.lost
+        self.fused += summary.fused
         if summary.error:
             self.errors.append(f"task {summary.task_id}: {summary.error}")
         if summary.status == TaskStatus.FAILED:
             self.failures.append(f"{slice_name(task)}: {summary.error}")
         if summary.status == TaskStatus.PARTIAL:
-            self.too_big[task.partition.provenance_code] += 1
+            self.too_big[str(task.partition)] += 1
         if summary.unreachable:
             self.unreachable[task.partition.provenance_code] = summary.error or "no connection"
 

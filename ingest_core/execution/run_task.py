@@ -56,6 +56,7 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import LeaseLost, SchemaDrift, Unreachable
+from ingest_core.model.naming import resume_command
 from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Checkpoint, FlowRun, Task
@@ -140,8 +141,8 @@ class TaskRunner:
         if not self._control.fuse(task.partition, task.control_version, reason):
             return summary
         log.error("%s is fused: %s", task.partition, reason)
-        way_out = f"patra resume {task.partition.provenance_code} --reason TEXT"
-        return replace(summary, fused=True, error=f"{summary.error}; {task.partition} is fused until: {way_out}")
+        stopped = f"{task.partition} is FUSED until {resume_command(task.partition)}"
+        return replace(summary, fused=True, error=f"{stopped}: {summary.error}")
 
     def _prepare(self, run: Run, keeper: LeaseKeeper) -> Walk:
         task = run.task

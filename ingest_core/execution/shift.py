@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ STRETCH_SECONDS = 20.0
 
 REFUSED_SECONDS = 3.0
 """So long a partition that had no room is not asked again."""
+
+LOST_CLAIMS = 3
+"""So often in a row nothing of a partition could be claimed, though tasks are due, before it counts as full."""
 
 POLL_SECONDS = 2.0
 """So often is looked for work that has appeared."""
@@ -123,6 +127,7 @@ class Shift:
         slots: PartitionSlots | None = None,
         first: Iterable[Due] = (),
         watch: Watch | None = None,
+        report: ExecuteReport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._queue = queue
@@ -139,7 +144,8 @@ class Shift:
         self._lanes: list[Lane] = []
         self._spare: list[Spare] = []
         self._refused: dict[Partition, float] = {}
-        self._report = ExecuteReport()
+        self._lost: Counter[Partition] = Counter()
+        self._report = report or ExecuteReport()
 
     def work(self) -> ExecuteReport:
         """Work until the bounds are met, nothing is left to do, or somebody says stop."""
@@ -170,7 +176,7 @@ class Shift:
         return self._begin_first() or (self._begin_any() if self._slots is None else self._begin_due())
 
     def _begin_first(self) -> bool:
-        """Begin one of the tasks that come before all others; one that somebody else has taken is theirs."""
+        """Begin one of the tasks that come before all others; one that cannot be claimed now comes with the others."""
         for due in list(self._first):
             spare = self._slot_in(due.partition)
             if spare is not None:
@@ -192,7 +198,9 @@ class Shift:
         """Begin a task of the first partition in turn that has a slot and room."""
         now = self._clock()
         served = {spare.partition: now - spare.since for spare in self._spare}
-        for due in order_due(self._queue.due(self._bounds.source, self._report.unreachable), served):
+        found = self._queue.due(self._bounds.source, self._report.unreachable)
+        self._lost = Counter({due.partition: self._lost[due.partition] for due in found})
+        for due in order_due(found, served):
             spare = self._slot_in(due.partition)
             if spare is not None and self._begin_in(spare, due):
                 return True
@@ -221,21 +229,26 @@ class Shift:
             return slots.take(partition)
         except Unreachable as error:
             log.warning("%s: no slot for now: %s", partition, error)
+            self._lost[partition] += 1
             return None
 
     def _begin_in(self, spare: Spare, due: Due) -> bool:
-        """Claim one of these and have it worked in the slot, which otherwise goes back."""
-        task = None
+        """Claim one of these and have it worked in the slot, which otherwise is at hand for others of its partition."""
         try:
             task = self._queue.claim_due(*self._claimant, due)
-        finally:
-            if task is None:
-                self._refused[due.partition] = self._clock() + REFUSED_SECONDS
-                _release(spare.slot)
-        if task is None:
-            return False
-        self._work(spare, task)
-        return True
+        except BaseException:
+            _release(spare.slot)
+            raise
+        if task is None and due.task_id is not None:
+            self._spare.append(spare)  # that one task is another's, or must wait; the partition's others need not
+        elif task is None:
+            self._lost[due.partition] += 1
+            self._refused[due.partition] = self._clock() + REFUSED_SECONDS
+            _release(spare.slot)
+        else:
+            del self._lost[due.partition]
+            self._work(spare, task)
+        return task is not None
 
     def _work(self, spare: Spare, task: Task) -> None:
         self._begun += 1
@@ -273,6 +286,9 @@ class Shift:
         left = self._until - self._clock()
         if self._bounds.wait_for_work or self._first:
             self._stop.wait(max(min(POLL_SECONDS, left), 0))
+            return True
+        if any(0 < times < LOST_CLAIMS for times in self._lost.values()):  # others were quicker, or nobody could say
+            self._stop.wait(max(min(REFUSED_SECONDS, left), 0))
             return True
         if not self._bounds.until_idle:
             return False

@@ -1,13 +1,18 @@
-"""Windows and slices as people name them."""
+"""Windows and slices as people name them, and what they type."""
 
 from datetime import datetime, timedelta
 
 from ingest_core.model.codes import Operation
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.window import Window
-from ingest_core.model.work import Task
+from ingest_core.model.work import Partition, Task
 
 _DAY = timedelta(days=1)
+
+
+def resume_command(partition: Partition) -> str:
+    """What lets a partition that was stopped go on."""
+    return f"`patra resume {partition.provenance_code} --reason TEXT`"
 
 
 def window_name(window: Window) -> str:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import CursorType, Direction, NamespaceScope, Operation
+from ingest_core.model.codes import ControlState, CursorType, Direction, NamespaceScope, Operation
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.slice_spec import BudgetPayload
@@ -34,6 +34,16 @@ class Due:
     task_id: int | None = None
     shared: bool = False
     """Whether tasks of other partitions wait at the same priority: then these take turns."""
+
+
+@dataclass(frozen=True)
+class Resting:
+    """A partition that is not active, and how many of its tasks wait for somebody to resume it."""
+
+    partition: Partition
+    state: ControlState
+    reason: str | None
+    waiting: int
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ControlState, EndpointRole, Operation, PlanStatus, SliceStrategy
 from ingest_core.model.errors import PatraError, Refused
 from ingest_core.model.instant import MILLISECOND
+from ingest_core.model.naming import resume_command
 from ingest_core.model.record import NORMALIZE_ID
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -307,7 +308,7 @@ def _refuse_unless_active(spec: SpecSnapshot, control: Control) -> None:
         f"PARTITION_{control.state}",
         f"it is {control.state}{said}",
         where=f"partition {partition_of(spec)}",
-        remedy="resume it first; nothing was planned",
+        remedy=f"{resume_command(partition_of(spec))}; nothing was planned",
     )
 
 

@@ -10,7 +10,7 @@ from ingest_core.model.codes import LEASED_TASKS, Operation, TaskStatus
 from ingest_core.model.work import Partition
 from ingest_core.store.columns import PARTITION_COLUMNS
 from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_item, ing_partition_control, ing_task, ing_task_run_batch
+from ingest_core.store.tables import ing_item, ing_partition_control, ing_task, ing_task_run, ing_task_run_batch
 
 
 class SqlReadside:
@@ -72,6 +72,12 @@ class SqlReadside:
         mine = query.where(ing_task.c.provenance_code == source) if source else query
         with self._database.read() as connection:
             return connection.execute(mine).scalar_one()
+
+    def attempts_of(self, flow_run_id: str) -> int:
+        """How many attempts at tasks a flow run has made."""
+        query = sa.select(sa.func.count()).where(ing_task_run.c.flow_run_id == flow_run_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
 
     def plan_progress(self, plan_id: int) -> dict[str, int]:
         """How far a plan is: tasks in all and ended, pages and records so far."""

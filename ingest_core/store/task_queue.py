@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import LEASED_TASKS, Operation, TaskStatus
-from ingest_core.model.work import Due, Lease, Partition, Task, flow_owner
+from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
+from ingest_core.model.work import Due, Lease, Partition, Resting, Task, flow_owner
 from ingest_core.store.claims import (
     NOBODY,
     Besides,
@@ -23,7 +23,7 @@ from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
 from ingest_core.store.lease import fenced_update
 from ingest_core.store.settle import close_runs, settle_task
-from ingest_core.store.tables import ing_task, ing_task_run
+from ingest_core.store.tables import ing_partition_control, ing_task, ing_task_run
 from ingest_core.store.task_loader import TaskLoader
 from ingest_core.store.transitions import move_one
 
@@ -136,12 +136,28 @@ class SqlTaskQueue:
         return self._database.transact(work)
 
     def left_by(self, flow_run_id: str) -> list[Due]:
-        """Tasks that a flow run has begun and that wait to be worked again, the most urgent first."""
+        """Tasks that a flow run has begun and that are due to be worked again, the most urgent first."""
         begun = sa.select(ing_task_run.c.task_id).where(ing_task_run.c.flow_run_id == flow_run_id)
         waits = sa.and_(ing_task.c.status_code == TaskStatus.QUEUED.value, ing_task.c.id.in_(begun))
         query = sa.select(ing_task).where(waits).order_by(ing_task.c.priority, ing_task.c.scheduled_at, ing_task.c.id)
         with self._database.read() as connection:
-            return [_due(row) for row in connection.execute(query)]
+            due = query.where(ing_task.c.scheduled_at <= self._database.now(connection))
+            return [_due(row) for row in connection.execute(due)]
+
+    def resting(self, source: str | None = None) -> list[Resting]:
+        """Which partitions' tasks wait because somebody, or a fuse, stopped them."""
+        table, queued = ing_partition_control, ing_task.c.status_code == TaskStatus.QUEUED.value
+        stopped = sa.select(table).where(table.c.control_code != ControlState.ACTIVE.value)
+        if source:
+            stopped = stopped.where(table.c.provenance_code == source)
+        with self._database.read() as connection:
+            found = []
+            for row in connection.execute(stopped.order_by(table.c.id)).all():
+                partition = Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code))
+                waits = sa.select(sa.func.count()).where(queued, in_partition(ing_task, partition))
+                if number := connection.execute(waits).scalar_one():
+                    found.append(Resting(partition, ControlState(row.control_code), row.reason, number))
+            return found
 
     def _give_back(
         self, connection: sa.Connection, which: sa.ColumnElement[bool], now: datetime, error: dict[str, str]

@@ -187,7 +187,7 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     plan_id = plan(patra, "2026-01-06")
     run = room.run("executor/executor", SOURCE)
     assert run["state_type"] == "COMPLETED"
-    assert run["state"]["message"].startswith("4 slices were too big: the next plan of crossref cuts them smaller")
+    assert run["state"]["message"].startswith("4 slices were too big: housekeeping, or the next plan of")
     assert run["name"] == "execute crossref"
     tags = {"source:crossref", "operation:HARVEST", f"plan:{plan_id}"}
     assert tags <= set(run["tags"])

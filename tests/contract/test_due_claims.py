@@ -1,16 +1,18 @@
 """Looking before claiming: whose turn it is, a claim in one partition, one task by name, and what a flow run left."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from ingest_core.model.codes import Operation, TaskStatus
+from ingest_core.model.codes import ControlState, Operation, TaskStatus
 from ingest_core.model.errors import LeaseLost
-from ingest_core.model.work import Due, FlowRun, Partition, Task, flow_owner
+from ingest_core.model.work import Due, FlowRun, Partition, Resting, Task, flow_owner
 from ingest_core.store.caps import LiveCaps
 from ingest_core.store.claims import LEAST_URGENT_EVERY, ClaimTurn
 from ingest_core.store.tables import ing_partition_control, ing_task, ing_task_run
 from ingest_core.store.task_queue import MAX_EXPIRIES, SqlTaskQueue
+from ingest_core.store.work_control import SqlWorkControl
 from tests.support.stores import (
     PARTITION,
     TTL_SECONDS,
@@ -175,6 +177,28 @@ def test_what_a_flow_run_left_is_what_it_began_and_what_waits_again(stores: Stor
     assert [due.task_id for due in stores.queue.left_by(FLOW)] == [ids[1]]
     assert stores.queue.left_by("another") == []
     assert stores.queue.left_by(FLOW)[0] == Due(PARTITION, 3, ids[1])
+    change(stores.database, ing_task, ing_task.c.id == ids[1], scheduled_at=stores.database.now() + timedelta(hours=1))
+    assert stores.queue.left_by(FLOW) == []  # its time has not come
+
+
+def test_partitions_that_rest_are_named_with_why_and_how_much_waits(stores: Stores) -> None:
+    plan_all(stores)
+    assert stores.queue.resting() == []
+    control = SqlWorkControl(stores.database)
+    control.pause([partition("books")], "they asked us to")
+    claim(stores)
+    control.fuse(partition("tapes"), 0, "task 7: 401")
+    control.pause([partition("papers")], "nothing of it waits")
+    tapes = sum(row["status_code"] == "QUEUED" for row in rows(stores.database, ing_task) if _is_of(row, "tapes"))
+    assert stores.queue.resting() == [
+        Resting(partition("books"), ControlState.PAUSED, "they asked us to", 4),
+        Resting(partition("tapes"), ControlState.FUSED, "task 7: 401", tapes),
+    ]
+    assert [one.partition for one in stores.queue.resting("tapes")] == [partition("tapes")]
+
+
+def _is_of(row: dict[str, Any], code: str) -> bool:
+    return bool(row["provenance_code"] == code)
 
 
 def test_a_page_in_between_forgives_what_was_given_back(stores: Stores) -> None:

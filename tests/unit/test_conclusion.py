@@ -10,13 +10,13 @@ from flows.execution_page import MOST_SLICES, Worked, render_page
 from ingest_core.execution.conclusion import NAMED, conclude
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
-from ingest_core.model.codes import Operation, TaskStatus
+from ingest_core.model.codes import ControlState, Operation, TaskStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.naming import slice_content, slice_name, window_name
 from ingest_core.model.record import Counts
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Lease, Lineage, Namespace, Partition, Task
+from ingest_core.model.work import Checkpoint, Lease, Lineage, Namespace, Partition, Resting, Task
 
 CROSSREF = Partition("crossref", "works", Operation.HARVEST)
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -119,12 +119,37 @@ def test_a_partial_run_ends_well_and_says_what_follows() -> None:
     end = conclude(report((1, BIG), (2, BIG), (3, GOOD)), stopped=False)
     assert end.good
     assert end.message.startswith(
-        "2 slices were too big: the next plan of crossref cuts them smaller; 1 task succeeded"
+        "2 slices were too big: housekeeping, or the next plan of crossref.works.harvest, cuts them smaller; 1 task"
     )
-    assert (
-        "1 slice was too big: the next plan of crossref cuts it smaller"
-        in conclude(report((1, BIG)), stopped=False).message
+    one = conclude(report((1, BIG)), stopped=False).message
+    assert one.startswith("1 slice was too big: housekeeping, or the next plan of crossref.works.harvest, cuts it")
+
+
+RESUME = "`patra resume crossref --reason TEXT`"
+FUSED = Resting(CROSSREF, ControlState.FUSED, "task 7: the provider answered 401", 3)
+
+
+def test_a_run_says_what_waits_for_somebody_to_resume_it() -> None:
+    waits = report()
+    waits.resting = [FUSED]
+    end = conclude(waits, stopped=False)
+    assert end.good
+    assert end.message == (
+        f"3 tasks wait until {RESUME}: crossref.works.harvest is FUSED: task 7: the provider answered 401; "
+        "nothing was due"
     )
+
+
+def test_a_retry_whose_tasks_are_stopped_does_not_end_well() -> None:
+    held_up = report()
+    held_up.resting, held_up.held_up = [replace(FUSED, waiting=1, reason=None)], True
+    end = conclude(held_up, stopped=False)
+    assert (end.good, end.message) == (False, f"1 task waits until {RESUME}: crossref.works.harvest is FUSED")
+
+
+def test_a_failure_that_stopped_its_partition_does_not_promise_that_a_retry_alone_helps() -> None:
+    end = conclude(report((3, replace(BAD, fused=True))), stopped=False)
+    assert end.message.startswith("1 of 1 task FAILED (resume, and Retry works them again): crossref slice 3/24")
 
 
 def test_a_source_that_could_not_be_reached_fails_the_run() -> None:

@@ -128,6 +128,7 @@ def test_only_executors_are_multiplied() -> None:
 def test_without_a_number_the_executors_there_are_stay() -> None:
     assert executors_present([]) == 1
     assert executors_present([_present("executor-1"), _present("executor-2"), _present(None)]) == 2
+    assert executors_present([_present("executor-2"), _present("executor-night")]) == 2  # the first was deleted
 
 
 def test_a_schedule_that_is_there_is_its_users() -> None:
@@ -142,6 +143,7 @@ def test_executors_too_many_go_and_a_users_own_schedules_stay() -> None:
     assert not is_obsolete(_present("executor-1"), wanted)
     assert not is_obsolete(_present(None), wanted)
     assert not is_obsolete(_present("nightly"), wanted)
+    assert not is_obsolete(_present("executor-night"), wanted)
 
 
 def test_a_form_is_headed_by_what_it_is_about_and_its_sources_are_a_choice() -> None:

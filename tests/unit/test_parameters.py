@@ -41,7 +41,7 @@ def refusal(form: type[PlanParameters | BackfillParameters | ExecuteParameters],
         ({"priority": 0}, "priority: Input should be greater than or equal to 1"),
         ({"priority": 10}, "priority: Input should be less than or equal to 9"),
         ({"operation": "PURGE"}, "operation: Input should be 'HARVEST', "),
-        ({"pace": {"requests_per_second": 0}}, "pace.requests_per_second: Input should be greater than 0"),
+        ({"pace": {"requests_per_second": 0}}, "requests_per_second: Input should be greater than or equal to 0.001"),
         ({"pace": {"pages": 1}}, "pace.pages: Extra inputs are not permitted"),
         ({"pace": {"step": "6 hours"}, "overrides": {"window.step": "P1D"}}, "window.step is also said under Pace"),
         ({"campain": "winter"}, "campain: Extra inputs are not permitted"),
@@ -105,7 +105,7 @@ def test_a_step_is_said_in_words_or_as_a_source_file_does(text: str, step: str) 
 
 
 def test_a_field_that_was_emptied_is_as_one_that_was_left_alone() -> None:
-    emptied = {"endpoint": "", "query": "", "campaign": "", "window": ""}
+    emptied = {"endpoint": "", "query": " ", "campaign": "  ", "window": ""}
 
     assert PlanParameters.model_validate({"source": "crossref", **emptied}).request(NOW) == PlanParameters(
         source="crossref"

@@ -13,7 +13,15 @@ from ingest_core.execution import shift as shift_module
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.ports import TaskQueue
 from ingest_core.execution.report import ExecuteReport
-from ingest_core.execution.shift import POLL_SECONDS, REFUSED_SECONDS, STRETCH_SECONDS, Bounds, Shift, order_due
+from ingest_core.execution.shift import (
+    LOST_CLAIMS,
+    POLL_SECONDS,
+    REFUSED_SECONDS,
+    STRETCH_SECONDS,
+    Bounds,
+    Shift,
+    order_due,
+)
 from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.work import Due, Lease, Partition, Task
@@ -320,6 +328,29 @@ def test_an_error_ends_the_shift_after_what_is_in_hand_and_gives_every_slot_back
     with pytest.raises(Unreachable, match="gone"):
         work(room, slots, at_once=2)
     assert (room.held, room.hands, room.stop.is_set()) == ([], {}, True)
+
+
+def test_a_named_task_that_cannot_be_claimed_keeps_nobody_from_its_partition(room: Room) -> None:
+    room.queue_up(TAPES, 6, 7)
+    report = work(room, first=[Due(TAPES, 7, number) for number in range(20, 40)])
+    assert (report.succeeded, room.held, report.full) == (2, [], [])
+    assert room.told.count("take tapes") == 1
+    assert room.now < REFUSED_SECONDS * 3
+
+
+@pytest.mark.parametrize("times", [1, LOST_CLAIMS - 1, LOST_CLAIMS])
+def test_a_claim_that_others_won_is_tried_again_but_not_for_ever(room: Room, times: int) -> None:
+    room.queue_up(BOOKS, 1)
+    claims, lost = room.claim_due, iter([True] * times)
+
+    def claim_due(owner: str, ttl_seconds: int, due: Due) -> Task | None:
+        return None if next(lost, False) else claims(owner, ttl_seconds, due)
+
+    room.claim_due = claim_due  # type: ignore[method-assign]
+    report = work(room)
+    assert room.held == []
+    worked = times < LOST_CLAIMS
+    assert (report.succeeded, report.full) == ((1, []) if worked else (0, [BOOKS]))
 
 
 def test_without_an_answer_about_slots_nothing_is_begun(room: Room) -> None:

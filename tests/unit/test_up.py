@@ -25,11 +25,21 @@ time.sleep(60)
 
 
 def test_a_sandbox_has_a_folder_and_a_database_of_its_own() -> None:
-    settings = Settings(home=Path("home"), database_url="postgresql://real/patra")
+    hook = "https://hooks.example.org/t0ken"
+    settings = Settings(home=Path("home"), database_url="postgresql://real/patra", publisher=hook)
     sandbox, real = room_home(settings, sandbox=True), room_home(settings, sandbox=False)
     here = Path("home").absolute()
-    assert sandbox.variables["PATRA_DATABASE_URL"] == f"sqlite:///{here}/sandbox/patra.db"
-    assert real.variables == {"PATRA_HOME": str(here), "PATRA_DATABASE_URL": "postgresql://real/patra"}
+    assert sandbox.settings.publisher is None
+    assert sandbox.variables == {
+        "PATRA_HOME": f"{here}/sandbox",
+        "PATRA_DATABASE_URL": f"sqlite:///{here}/sandbox/patra.db",
+        "PATRA_PUBLISHER": "",  # or its flows would have that of the shell it is started from
+    }
+    assert real.variables == {
+        "PATRA_HOME": str(here),
+        "PATRA_DATABASE_URL": "postgresql://real/patra",
+        "PATRA_PUBLISHER": hook,
+    }
 
 
 def test_files_are_named_so_that_flows_find_them_from_any_folder() -> None:

@@ -220,8 +220,7 @@ def test_a_schedule_that_is_switched_on_fires(
     place = f"/deployments/{harvest['id']}/schedules/{schedule['id']}"
     room.ask("PATCH", place, {"active": False, "schedule": {"interval": 30}})
     screen.open_deployment("harvest-crossref")
-    screen.aside.get_by_role("switch", name=re.compile("Every 30 seconds")).click()
-    expect(screen.aside.get_by_role("switch", name=re.compile("Every 30 seconds"))).to_be_checked()
+    screen.switch("Every 30 seconds", on=True)
     screen.shot("switched-on")
 
     until(lambda: bool(_scheduled(room, harvest["id"])), 120, "a run of the schedule")

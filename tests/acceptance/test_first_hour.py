@@ -6,15 +6,23 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from uuid import UUID
 
-import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, StateType
 
 from tests.support.browser import SCREENSHOTS, Screen, open_screen, running_chromium
 from tests.support.patra import StoredRows
-from tests.support.prefect import FINAL_STATES, ROOT, bare_environment, until
+from tests.support.prefect import ROOT, bare_environment, until
 from tests.support.up import Up
 
 pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1200)]
@@ -26,14 +34,13 @@ RUN_SECONDS = 300
 _COMMANDS = re.compile(r"^```sh\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[[^\]]+\]\(pictures/([\w-]+)\.png\)")
 
-Row = dict[str, Any]
-
 
 class Walk:
     """A newcomer with a browser and a second terminal, in front of `make up`."""
 
-    def __init__(self, up: Up, screen: Screen) -> None:
+    def __init__(self, up: Up, screen: Screen, client: SyncPrefectClient) -> None:
         self.up = up
+        self.client = client
         self.screen = screen
         self.stored = StoredRows(up.room["database"])
         self._blocks = dict.fromkeys(_COMMANDS.findall(PAGE.read_text(encoding="utf-8")), False)
@@ -65,22 +72,30 @@ class Walk:
         """Take the page's picture of this name."""
         self.screen.page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
-    def run(self, run_id: str) -> Row:
-        """A flow run as the server knows it."""
-        run: Row = httpx.get(f"{self.up.room['api']}/flow_runs/{run_id}", trust_env=False).raise_for_status().json()
-        return run
+    def quick_run(self, deployment: str) -> UUID:
+        """Run a deployment as it stands."""
+        return UUID(self.screen.quick_run(deployment))
 
-    def ended(self, run_id: str, runs: int = 1) -> Row:
+    def executors(self) -> list[UUID]:
+        """The executor runs that are at work, or about to be."""
+        begun = FlowRunFilterStateType(any_=[StateType.PENDING, StateType.RUNNING])
+        executor, live = FlowFilter(name=FlowFilterName(any_=["executor"])), FlowRunFilterState(type=begun)
+        return [
+            run.id
+            for run in self.client.read_flow_runs(flow_filter=executor, flow_run_filter=FlowRunFilter(state=live))
+        ]
+
+    def ended(self, run_id: UUID, runs: int = 1) -> FlowRun:
         """A flow run that has ended for the so manyth time."""
 
         def over() -> bool:
-            run = self.run(run_id)
-            return run["run_count"] >= runs and run["state_type"] in FINAL_STATES
+            run = self.client.read_flow_run(run_id)
+            return run.run_count >= runs and run.state is not None and run.state.is_final()
 
         until(over, RUN_SECONDS, f"flow run {run_id}")
-        return self.run(run_id)
+        return self.client.read_flow_run(run_id)
 
-    def backfill(self, start: int, end: int, campaign: str) -> Row:
+    def backfill(self, start: int, end: int, campaign: str) -> FlowRun:
         """Fill in the form, and wait for the plan."""
         screen, today = self.screen, datetime.now(UTC)
         screen.open_form("backfill")
@@ -90,8 +105,8 @@ class Walk:
         screen.write("Campaign", campaign)
         if campaign == "first":
             self.picture("backfill-form")
-        planned = self.ended(screen.start())
-        assert planned["state_type"] == "COMPLETED", planned["state"]["message"]
+        planned = self.ended(UUID(screen.start()))
+        assert planned.state_type == "COMPLETED", _message(planned)
         return planned
 
     def tasks(self, operation: str, status: str | None = None) -> int:
@@ -108,6 +123,10 @@ class Walk:
         )
 
 
+def _message(run: FlowRun) -> str:
+    return str(run.state and run.state.message)
+
+
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     """A Chromium."""
@@ -121,8 +140,8 @@ def walk(browser: Browser, tmp_path: Path) -> Iterator[Walk]:
     up = Up(tmp_path, home=".patra")
     try:
         up.start()
-        with open_screen(browser, up.room["ui"], PICTURES) as screen:
-            yield Walk(up, screen)
+        with up.client() as client, open_screen(browser, up.room["ui"], PICTURES) as screen:
+            yield Walk(up, screen, client)
     finally:
         up.kill()
 
@@ -142,15 +161,16 @@ def _harvest(walk: Walk) -> None:
     screen.go("Deployments")
     screen.sees("harvest-crossref")
     walk.picture("deployments")
-    planned = walk.ended(screen.quick_run("harvest-crossref"))
-    assert planned["state_type"] == "COMPLETED", planned["state"]["message"]
-    screen.open_run(planned["name"])
+    planned = walk.ended(walk.quick_run("harvest-crossref"))
+    assert planned.state_type == "COMPLETED", _message(planned)
+    screen.open_run(planned.name)
     screen.open_page("crossref harvest")
     screen.sees("What to do next")
     walk.picture("plan-page")
     screen.open_run("execute all sources")
     walk.worked("HARVEST")
-    screen.sees("Running")
+    screen.tab("Task Runs")
+    screen.sees(re.compile("crossref slice 1/1"))
     walk.picture("executor-at-work")
     printed = walk.type(". .patra/sandbox/environment")
     assert "SUCCEEDED" in printed
@@ -159,35 +179,34 @@ def _harvest(walk: Walk) -> None:
 
 def _fill_in_an_older_period(walk: Walk) -> None:
     planned = walk.backfill(10, 8, "first")
-    assert "campaign:first" in planned["tags"]
+    assert "campaign:first" in planned.tags
     walk.worked("BACKFILL")
 
 
 def _let_it_fail_and_retry(walk: Walk) -> None:
     screen = walk.screen
     screen.open_deployment("executor")
-    switch = screen.aside.get_by_role("switch", name=re.compile("5 minutes|past the hour"))
-    switch.click()
-    expect(switch).not_to_be_checked()
-    screen.open_run("execute all sources")
-    cancelled = screen.cancel()
-    walk.ended(cancelled)
+    screen.switch("Every 5 minutes", on=False)
+    for run_id in walk.executors():
+        screen.show_run(str(run_id))
+        screen.cancel()
+        walk.ended(run_id)
     walk.backfill(7, 5, "second")
     walk.type("curl")
-    failed = walk.ended(screen.quick_run("executor"))
-    assert failed["state_type"] == "FAILED", failed["state"]["message"]
-    screen.show_run(failed["id"])
+    failed = walk.ended(walk.quick_run("executor"))
+    assert failed.state_type == "FAILED", _message(failed)
+    screen.show_run(str(failed.id))
     screen.tab("Details")
     screen.sees(re.compile("the provider answered 400"))
     walk.picture("failed-run")
     screen.open_page("FAILED")
     screen.sees("What went wrong")
-    screen.show_run(failed["id"])
+    screen.show_run(str(failed.id))
     screen.ask_for_retry()
     walk.picture("retry")
     screen.confirm_retry()
-    retried = walk.ended(failed["id"], runs=2)
-    assert retried["state_type"] == "COMPLETED", retried["state"]["message"]
+    retried = walk.ended(failed.id, runs=2)
+    assert retried.state_type == "COMPLETED", _message(retried)
     screen.sees("Completed")
     walk.picture("retried-run")
     assert walk.tasks("BACKFILL") == walk.tasks("BACKFILL", "SUCCEEDED")
@@ -195,9 +214,9 @@ def _let_it_fail_and_retry(walk: Walk) -> None:
 
 def _pause_and_resume(walk: Walk) -> None:
     walk.type(".venv/bin/patra pause")
-    refused = walk.ended(walk.screen.quick_run("harvest-crossref"), runs=0)
-    assert refused["state_type"] == "FAILED"
-    assert "they asked us to" in refused["state"]["message"]
+    refused = walk.ended(walk.quick_run("harvest-crossref"), runs=0)
+    assert refused.state_type == "FAILED"
+    assert "they asked us to" in _message(refused)
     walk.type(".venv/bin/patra resume")
-    planned = walk.ended(walk.screen.quick_run("harvest-crossref"))
-    assert planned["state_type"] == "COMPLETED", planned["state"]["message"]
+    planned = walk.ended(walk.quick_run("harvest-crossref"))
+    assert planned.state_type == "COMPLETED", _message(planned)

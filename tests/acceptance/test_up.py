@@ -5,14 +5,12 @@ import signal
 import socket
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun
-from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from deployments.sandbox.remote import Sandbox
 from tests.support.patra import StoredRows
@@ -34,17 +32,10 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         up.kill()
 
 
-@contextmanager
-def _open(up: Up) -> Iterator[SyncPrefectClient]:
-    """Prefect's own client, which brings what the server asks of those who change something."""
-    with temporary_settings({PREFECT_API_URL: up.room["api"]}), get_client(sync_client=True) as client:
-        yield client
-
-
 @pytest.fixture
 def client(up: Up) -> Iterator[SyncPrefectClient]:
     """A client of the room that is open."""
-    with _open(up) as client:
+    with up.client() as client:
         yield client
 
 
@@ -113,7 +104,7 @@ def test_a_room_harvests_drains_and_is_opened_again(tmp_path: Path) -> None:
     up = Up(tmp_path)
     try:
         up.start()
-        with _open(up) as client:
+        with up.client() as client:
             _harvest(up, client)
             _begin_slow_work(up, client)
         _assert_ends(up, signal.SIGTERM, group=False)
@@ -122,7 +113,7 @@ def test_a_room_harvests_drains_and_is_opened_again(tmp_path: Path) -> None:
         assert up.room["deployed"]["pool"]["change"] is None
         assert up.room["deployed"]["deployments"] == up.room["deployed"]["automations"] == []
         assert _items(up) >= items > 500
-        with _open(up) as client:
+        with up.client() as client:
             states = [run.state for run in client.read_flow_runs() if run.start_time and run.state]
             assert {state.type for state in states if state.type != "RUNNING"} == {"COMPLETED"}, states
         _assert_ends(up, signal.SIGINT, group=True)

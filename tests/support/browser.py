@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -118,6 +118,12 @@ class Screen:
         self.main.get_by_role("link", name=name, exact=True).first.click()
         expect(self.main.get_by_role("tab", name="Runs")).to_be_visible()
 
+    def switch(self, schedule: str, *, on: bool) -> None:
+        """Switch a schedule of the open deployment."""
+        switch = self.aside.get_by_role("switch", name=re.compile(schedule))
+        self._taken("/schedules/", switch.click)
+        expect(switch).to_be_checked(checked=on)
+
     def open_form(self, deployment: str) -> None:
         """Open the form with which a deployment is run."""
         self.open_deployment(deployment)
@@ -128,10 +134,22 @@ class Screen:
     def quick_run(self, deployment: str) -> str:
         """Run a deployment as it stands; the id of the run."""
         self.open_deployment(deployment)
-        self.main.get_by_role("button", name="Run", exact=True).click()
-        with self.page.expect_response(re.compile("/create_flow_run$")) as awaited:
+
+        def click() -> None:
+            self.main.get_by_role("button", name="Run", exact=True).click()
             self.page.get_by_role("menuitem", name="Quick run").click()
-        return str(awaited.value.json()["id"])
+
+        return str(self._taken("/create_flow_run$", click).json()["id"])
+
+    def _taken(self, path: str, click: Callable[[], None]) -> Response:
+        """The server's answer to what is clicked; one that is too busy is asked again, as a person does."""
+        for _ in range(SUBMITS):
+            with self.page.expect_response(re.compile(path)) as awaited:
+                click()
+            answer: Response = awaited.value
+            if answer.ok:
+                return answer
+        raise AssertionError(f"not taken: {answer.status} {answer.text()}")
 
     def field(self, title: str) -> Locator:
         """A field of the form, by the title above it."""
@@ -173,14 +191,8 @@ class Screen:
             self.main.get_by_role("button", name="Submit").click()
 
     def start(self) -> str:
-        """Send the form; the id of the run it made. A server that is busy is asked again, as its page advises."""
-        for _ in range(SUBMITS):
-            with self.page.expect_response(re.compile("/create_flow_run$")) as awaited:
-                self.submit()
-            answer: Response = awaited.value
-            if answer.ok:
-                return str(answer.json()["id"])
-        raise AssertionError(f"the form was not taken: {answer.status} {answer.text()}")
+        """Send the form; the id of the run it made."""
+        return str(self._taken("/create_flow_run$", self.submit).json()["id"])
 
     def complaint(self) -> str:
         """What the page says about a form it does not take."""
@@ -206,7 +218,7 @@ class Screen:
 
     def show_run(self, run_id: str) -> None:
         """Go to a flow run among many of the same name."""
-        self.page.goto(f"/runs/flow-run/{run_id}")
+        self.page.goto(f"/v2/runs/flow-run/{run_id}")
         expect(self.main.get_by_role("tab", name="Logs")).to_be_visible()
 
     def retry(self) -> None:
@@ -222,11 +234,10 @@ class Screen:
         """Say yes."""
         self._confirm("Retry")
 
-    def cancel(self) -> str:
-        """Press Cancel in the open run's menu and say yes; the run's id."""
+    def cancel(self) -> None:
+        """Press Cancel in the open run's menu and say yes."""
         self._act("Cancel")
         self._confirm("Cancel Flow Run")
-        return self.page.url.rpartition("/")[2].partition("?")[0]
 
     def _act(self, entry: str) -> None:
         self.main.get_by_role("button", name="Open menu").first.click()

@@ -5,8 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from tests.support.prefect import bare_environment, free_port
 
@@ -44,6 +49,12 @@ class Up:
         line = self.process.stdout.readline()
         assert line, (self.folder / "up.log").read_text()
         self.room = json.loads(line)
+
+    @contextmanager
+    def client(self) -> Iterator[SyncPrefectClient]:
+        """Prefect's own client, which brings what the server asks of those who change something."""
+        with temporary_settings({PREFECT_API_URL: self.room["api"]}), get_client(sync_client=True) as client:
+            yield client
 
     def refused(self, **other: Any) -> tuple[int, dict[str, Any]]:
         """The exit code and the error of another one."""

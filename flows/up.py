@@ -134,8 +134,7 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
         with open_app() as app:
             deployed, database = _deploy(app), app.database.shown_url
         say("starting a worker")
-        command = ["flows.cli", "worker", "--name", "patra-up"]
-        children["worker"] = Child("worker", command, os.environ, home.logs / "worker.log", orphaned=signal.SIGTERM)
+        _start_worker(home, children)
     return {
         "ui": options.ui,
         "api": options.api,
@@ -178,6 +177,16 @@ def _start_server(home: Home, port: int, children: dict[str, Child]) -> None:
     command = ["prefect", "server", "start", "--host", LOOPBACK, "--port", str(port)]
     child = children["server"] = Child("server", command, os.environ, home.logs / "server.log")
     _wait_for(child, lambda: _answers(port))
+
+
+def _start_worker(home: Home, children: dict[str, Child]) -> None:
+    """A worker that has asked for work: until then every deployment is shown as not ready."""
+    from flows.up_runs import is_ready  # noqa: PLC0415 - Prefect reads its settings when it is loaded
+
+    command = ["flows.cli", "worker", "--name", "patra-up"]
+    log = home.logs / "worker.log"
+    child = children["worker"] = Child("worker", command, os.environ, log, orphaned=signal.SIGTERM)
+    _wait_for(child, is_ready)
 
 
 def _answers(port: int) -> bool:

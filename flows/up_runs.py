@@ -11,9 +11,10 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateType,
     FlowRunFilterTags,
 )
-from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.objects import DeploymentStatus, StateType
 
 from flows.prefect_api import open_prefect
+from ingest_core.model.errors import Unreachable
 
 AUTO_SCHEDULED = "auto-scheduled"
 EXECUTOR = "executor/executor"
@@ -37,6 +38,15 @@ def drop_missed_runs() -> int:
                 client.delete_flow_run(run.id)
             dropped += len(runs)
     return dropped
+
+
+def is_ready() -> bool:
+    """Whether a worker asks for what the executor's deployment wants; a server that is too busy does not say."""
+    try:
+        with open_prefect() as client:
+            return client.read_deployment_by_name(EXECUTOR).status == DeploymentStatus.READY
+    except Unreachable:
+        return False
 
 
 def begin_executor() -> None:

@@ -114,6 +114,8 @@ LONGEST_FIRST = (
     "test_every_step.py",
     "test_paging_ways.py",
     "test_flows.py",
+    "test_control_room.py",
+    "test_executor_runs.py",
     "test_planning_flows.py",
     "test_up.py",
     "test_deploy.py",

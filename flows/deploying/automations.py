@@ -24,5 +24,5 @@ def keep_automation(client: SyncPrefectClient, declared: dict[str, Any], changes
 
 
 def _meaning(automation: AutomationCore | Automation) -> dict[str, Any]:
-    """What an automation does, however it was read."""
-    return AutomationCore.model_validate(automation.model_dump()).model_dump(mode="json", exclude={"enabled"})
+    """What an automation does, however it was read; as JSON its sets would be lists, in any order."""
+    return AutomationCore.model_validate(automation.model_dump()).model_dump(exclude={"enabled"})

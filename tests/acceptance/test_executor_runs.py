@@ -15,7 +15,7 @@ from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row
 from tests.support.prefect import ControlRoom, Process, until
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.timeout(600)
 
 SOURCE = {"source": "crossref", "at_once": 3}
 SLICES = 4
@@ -143,6 +143,7 @@ def test_sigterm_drains_a_run_to_its_page_and_gives_everything_back(
     assert_read_once(patra, quiet_sandbox, "2026-01-02")
 
 
+@pytest.mark.long
 def test_a_cancelled_run_gives_its_tasks_back_to_the_queue(
     room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
 ) -> None:
@@ -205,6 +206,7 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     assert {row["flow_task_run_id"] for row in stored} == {task_run["id"] for task_run in task_runs}
 
 
+@pytest.mark.long
 def test_what_a_killed_process_held_comes_free_as_soon_as_its_worker_notices(
     room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
 ) -> None:

@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1200)]
 PAGE = ROOT / "docs" / "first-hour.md"
 PICTURES = SCREENSHOTS / "first-hour"
 RUN_SECONDS = 300
+DRAWN_MS = 2000
 
 _COMMANDS = re.compile(r"^```sh\n(.+?)^```$", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[[^\]]+\]\(pictures/([\w-]+)\.png\)")
@@ -69,7 +70,8 @@ class Walk:
         return [block for block, typed in self._blocks.items() if not typed and block != "make up\n"]
 
     def picture(self, name: str) -> None:
-        """Take the page's picture of this name."""
+        """Take the page's picture of this name, once it is drawn."""
+        self.screen.page.wait_for_timeout(DRAWN_MS)
         self.screen.page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
     def quick_run(self, deployment: str) -> UUID:
@@ -160,6 +162,7 @@ def _harvest(walk: Walk) -> None:
     screen = walk.screen
     screen.go("Deployments")
     screen.sees("harvest-crossref")
+    assert screen.main.get_by_text("Not Ready").count() == 0
     walk.picture("deployments")
     planned = walk.ended(walk.quick_run("harvest-crossref"))
     assert planned.state_type == "COMPLETED", _message(planned)
@@ -197,7 +200,7 @@ def _let_it_fail_and_retry(walk: Walk) -> None:
     assert failed.state_type == "FAILED", _message(failed)
     screen.show_run(str(failed.id))
     screen.tab("Details")
-    screen.sees(re.compile("the provider answered 400"))
+    screen.turn_to(re.compile("the provider answered 400"))
     walk.picture("failed-run")
     screen.open_page("FAILED")
     screen.sees("What went wrong")
@@ -207,7 +210,9 @@ def _let_it_fail_and_retry(walk: Walk) -> None:
     screen.confirm_retry()
     retried = walk.ended(failed.id, runs=2)
     assert retried.state_type == "COMPLETED", _message(retried)
-    screen.sees("Completed")
+    screen.show_run(str(failed.id))
+    screen.tab("Details")
+    screen.turn_to(re.compile("1 task succeeded"))
     walk.picture("retried-run")
     assert walk.tasks("BACKFILL") == walk.tasks("BACKFILL", "SUCCEEDED")
 

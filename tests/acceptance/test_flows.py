@@ -77,6 +77,7 @@ def test_a_demo_leaves_other_databases_alone(patra: Patra) -> None:
     assert patra.rows("reg_provenance") == before
 
 
+@pytest.mark.long  # executor runs begin the same way
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 def test_deployments_of_the_checkout_run_on_a_server_with_a_worker(
     patra: Patra, quiet_sandbox: Sandbox, tmp_path: Path

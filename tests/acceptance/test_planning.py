@@ -446,4 +446,5 @@ def test_a_slower_plan_is_slow_on_all_workers_together(patra: Patra, quiet_sandb
     moments = [request["monotonic_seconds"] for request in quiet_sandbox.requests()]
     assert len(moments) >= 8
     seconds = moments[-1] - moments[0]
-    assert len(moments) - 1 <= 2 * (seconds + 0.5), f"{len(moments)} requests in {seconds:.2f} s"
+    late = 1.5  # a first request that a busy machine holds up arrives with those after it
+    assert len(moments) - 1 <= 2 * (seconds + late), f"{len(moments)} requests in {seconds:.2f} s"

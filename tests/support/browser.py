@@ -112,6 +112,11 @@ class Screen:
         """The page shows this, now or soon."""
         expect(self.main.get_by_text(text).first).to_be_visible()
 
+    def turn_to(self, text: str | re.Pattern[str]) -> None:
+        """Scroll to where the page shows this."""
+        self.sees(text)
+        self.main.get_by_text(text).first.scroll_into_view_if_needed()
+
     def open_deployment(self, name: str) -> None:
         """Find a deployment in the list and open it."""
         self.go("Deployments")

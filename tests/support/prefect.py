@@ -167,10 +167,9 @@ class ControlRoom:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in self.workers:
-            worker.stop()
-        if self.server:
-            self.server.stop()
+        for process in (*self.workers, self.server):
+            if process and process.alive:
+                process.kill()  # in good order it would take half a minute, for a folder that is thrown away
         self._client.close()
 
     def start(self) -> None:

@@ -33,7 +33,7 @@ from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.execution.shift import Bounds
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.errors import Refused
+from ingest_core.model.errors import PatraError, Refused
 from ingest_core.model.naming import slice_name
 from ingest_core.model.work import Due, FlowRun, Task
 
@@ -173,8 +173,17 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
         parameters: What to work on, and how long.
     """
     end_by_state()
-    flow_run_id = str(runtime.flow_run.id)
+    try:
+        end = _execute(parameters, str(runtime.flow_run.id))
+    except PatraError as error:
+        end = Failed(message=str(error), data=error)
+    return end  # type: ignore[return-value]  # Prefect takes the state, and gives its data to whoever called
+
+
+def _execute(parameters: ExecuteParameters, flow_run_id: str) -> State[Any]:
     with open_app() as app, _drained_by_sigterm(app):
+        if parameters.source:
+            app.registry.rows(parameters.source)  # one that nobody knows would never have anything due
         hand = Hand(app)
         token = _hand.set(hand)
         try:
@@ -191,4 +200,4 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
                 watch.conclude(report, end.message or "")
         finally:
             _hand.reset(token)
-    return end  # type: ignore[return-value]  # Prefect takes the state, and gives its data to whoever called
+    return end

@@ -2,12 +2,13 @@
 
 import logging
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
@@ -19,7 +20,7 @@ from flows.limits import make_limits
 from flows.prefect_api import asking_once, open_prefect, reaching_prefect
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError
-from ingest_core.model.work import Partition
+from ingest_core.model.work import Partition, SlotCaps
 
 RENEWALS = 6
 """So often a slot's lease is renewed while it lasts: a server that was restarted is to be met before it runs out."""
@@ -37,6 +38,7 @@ _NOT_RENEWED = "slot of %s: not renewed (%s); the work goes on"
 _NOT_RELEASED = "slot of %s: not released; it will be free when its lease runs out, or by housekeeping"
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Standing(StrEnum):
@@ -56,10 +58,16 @@ class Slot:
     """One task at a time, until it is released; Prefect's trouble with it never ends the work."""
 
     partition: Partition
+    caps: SlotCaps
     lease_id: UUID
     renewed_at: float
     slots: "Slots" = field(repr=False)
     standing: Standing = Standing.HELD
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it may serve another task: it was renewed in time, or is counted as taken by nobody."""
+        return self.standing == Standing.FORGOTTEN or (self.standing == Standing.HELD and self.slots.is_fresh(self))
 
     def release(self) -> None:
         """Give it back; once, however often it is called, and without fail."""
@@ -124,17 +132,21 @@ class Slots:
         """A slot if there is room, and which limits are missing; a slot that only some limits count is given back."""
         names, asked_at = _names(partition), time.monotonic()
         try:
-            answer = self._client.increment_concurrency_slots_with_lease(
-                names, slots=1, mode="concurrency", lease_duration=self._lease_seconds
+            answer = _patiently(
+                lambda: self._client.increment_concurrency_slots_with_lease(
+                    names, slots=1, mode="concurrency", lease_duration=self._lease_seconds
+                )
             )
         except PrefectHTTPStatusError as error:
             if error.response.status_code in _NO_ROOM:
                 return None, []
             raise
         granted = ConcurrencyLimitWithLeaseResponse.model_validate(answer.json())
-        slot = Slot(partition, granted.lease_id, asked_at, self)
+        limits = {limit.name: limit.limit for limit in granted.limits}
+        caps = SlotCaps(limits.get(limit_name(partition), 0), limits.get(TOTAL, 0))
+        slot = Slot(partition, caps, granted.lease_id, asked_at, self)
         self._hold(slot)
-        missing = sorted(set(names) - {limit.name for limit in granted.limits})
+        missing = sorted(set(names) - limits.keys())
         if missing:
             slot.release()
             return None, missing
@@ -177,9 +189,12 @@ class Slots:
 
     def _note_loss(self, slot: Slot) -> None:
         """Prefect does not know the lease: it cannot have run out while it was fresh."""
-        fresh = time.monotonic() - slot.renewed_at < self._lease_seconds
-        slot.standing = Standing.FORGOTTEN if fresh else Standing.EXPIRED
+        slot.standing = Standing.FORGOTTEN if self.is_fresh(slot) else Standing.EXPIRED
         _log.warning("slot of %s: Prefect's lease is %s; the work goes on", slot.partition, slot.standing)
+
+    def is_fresh(self, slot: Slot) -> bool:
+        """Whether its lease cannot have run out yet."""
+        return time.monotonic() - slot.renewed_at < self._lease_seconds
 
     def release(self, slot: Slot) -> None:
         """Give a slot back, once; one that cannot be given back now is Prefect's or housekeeping's to free."""
@@ -228,16 +243,27 @@ def free_slots(client: SyncPrefectClient, names: list[str], count: int) -> bool:
 
     An answer that is lost is not asked for again: the slots might be freed twice, and nothing says whose they were.
     """
-    for _ in range(_TRIES):
+    body = {"names": names, "slots": count}
+    try:
+        _patiently(lambda: client.request("POST", "/v2/concurrency_limits/decrement", json=body))
+    except PrefectHTTPStatusError as error:
+        if error.response.status_code != _BUSY:
+            raise
+        return False
+    return True
+
+
+def _patiently(ask: Callable[[], T]) -> T:
+    """What the server answers, asked again while it is busy; an answer that is lost is not asked for again."""
+    left = _TRIES
+    while True:
+        left -= 1
         try:
             with asking_once():
-                client.request("POST", "/v2/concurrency_limits/decrement", json={"names": names, "slots": count})
+                return ask()
         except PrefectHTTPStatusError as error:
-            if error.response.status_code != _BUSY:
+            if error.response.status_code != _BUSY or not left:
                 raise
-        else:
-            return True
-    return False
 
 
 def _names(partition: Partition) -> list[str]:

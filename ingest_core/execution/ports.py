@@ -11,7 +11,7 @@ from ingest_core.model.scope import WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Due, FlowRun, Lease, Partition, Resting, Task
+from ingest_core.model.work import Checkpoint, Due, FlowRun, Lease, Partition, Resting, SlotCaps, Task
 
 
 class TaskQueue(Protocol):
@@ -33,8 +33,11 @@ class TaskQueue(Protocol):
         Every eighth look begins at the least urgent end, so that nothing starves.
         """
 
-    def claim_due(self, owner: str, ttl_seconds: int, due: Due) -> Task | None:
-        """One of these tasks, leased to `owner`; none when others were quicker, or their partition has no room."""
+    def claim_due(self, owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
+        """One of these tasks, leased to `owner`; none when others were quicker, or there is no room.
+
+        There is none while as many tasks are leased as these `caps` allow, or the Registry does.
+        """
 
     def renew(self, lease: Lease) -> None:
         """Keep the lease; LeaseLost when it is another's."""
@@ -60,6 +63,14 @@ class TaskQueue(Protocol):
 
 class Slot(Protocol):
     """The right to work one task of a partition at a time."""
+
+    @property
+    def caps(self) -> SlotCaps:
+        """How many such rights there are."""
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it may serve another task: nobody else can have been given it meanwhile."""
 
     def release(self) -> None:
         """Give it back; others may have it."""

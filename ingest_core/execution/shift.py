@@ -235,7 +235,7 @@ class Shift:
     def _begin_in(self, spare: Spare, due: Due) -> bool:
         """Claim one of these and have it worked in the slot, which otherwise is at hand for others of its partition."""
         try:
-            task = self._queue.claim_due(*self._claimant, due)
+            task = self._queue.claim_due(*self._claimant, due, spare.slot.caps if spare.slot else None)
         except BaseException:
             _release(spare.slot)
             raise
@@ -264,8 +264,10 @@ class Shift:
         """Take in what has ended; its slot is at hand for the next."""
         for lane in [lane for lane in self._lanes if lane.work.done()]:
             self._lanes.remove(lane)
-            if lane.slot is not None:
+            if lane.slot is not None and lane.slot.lasts:
                 self._spare.append(Spare(lane.partition, lane.slot, lane.since))
+            else:
+                _release(lane.slot)
             self._take_in(lane)
         self._watch.looked(len(self._lanes))
 

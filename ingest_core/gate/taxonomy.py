@@ -1,5 +1,6 @@
 """What an error means: one place says how bad it is."""
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -12,7 +13,9 @@ MAX_RETRY_AFTER = timedelta(days=7)
 EXCERPT_CHARS = 200
 _FATAL = {401, 403}
 _OK = range(200, 300)
-
+_WEB_PAGE = re.compile(r"\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HEAD = re.compile(r"<head\b.*?(</head\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
 LEVELS = {
     "UNREACHABLE": ErrorLevel.L1,
@@ -102,4 +105,8 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
 
 
 def _words(body: bytes) -> str:
-    return " ".join(body[: EXCERPT_CHARS * 8].decode("utf-8", "replace").split())
+    """What the body says; of a web page, what a reader would see of it."""
+    text = body[: EXCERPT_CHARS * 8].decode("utf-8", "replace")
+    if _WEB_PAGE.match(text):
+        text = _TAG.sub(" ", _HEAD.sub(" ", text)).strip() or _TAG.sub(" ", text)
+    return " ".join(text.split())

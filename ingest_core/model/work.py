@@ -37,6 +37,14 @@ class Due:
 
 
 @dataclass(frozen=True)
+class SlotCaps:
+    """How many tasks may be worked at a time, as whoever gave a slot counts: of its partition, and in all."""
+
+    partition: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Resting:
     """A partition that is not active, and how many of its tasks wait for somebody to resume it."""
 

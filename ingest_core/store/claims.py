@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
-from ingest_core.model.work import Due, Partition
+from ingest_core.model.work import Due, Partition, SlotCaps
 from ingest_core.store.columns import PARTITION_COLUMNS, in_partition, partition_values
 from ingest_core.store.dialect import locked
 from ingest_core.store.tables import ing_partition_control, ing_task
@@ -115,10 +115,12 @@ def due_work(
     return [Due(head.partition, head.priority, shared=levels[head.priority] > 1) for head in heads]
 
 
-def take_due(connection: sa.Connection, now: datetime, due: Due, caps: Caps) -> list[int]:
-    """The id of one of these tasks, locked, unless its partition rests or has no room for it."""
+def take_due(connection: sa.Connection, now: datetime, due: Due, caps: Caps, slot: SlotCaps | None = None) -> list[int]:
+    """The id of one of these tasks, locked, unless its partition rests or there is no room for it."""
     control = connection.execute(_control_query(), partition_values(due.partition)).first()
     if control is None:
+        return []
+    if slot is not None and not _has_room(connection, due.partition, slot):
         return []
     if _within_cap(connection, control.id, due.partition, caps, 1, []) < 1:
         return []
@@ -163,6 +165,23 @@ def _within_cap(
     begun = sa.and_(its, ing_task.c.id.in_(taken))
     live = connection.execute(sa.select(sa.func.count()).where(sa.or_(leased, begun))).scalar_one()
     return min(wanted, cap - live)
+
+
+def _has_room(connection: sa.Connection, partition: Partition, slot: SlotCaps) -> bool:
+    """Whether the leases leave room for one more: a slot may have been given away while its task is still worked.
+
+    Nothing is locked: slots come one at a time, and two claims at once are too many only if both had such a slot.
+    """
+    leased: dict[Partition, int] = {_partition(row): row.number for row in connection.execute(_leased_query())}
+    return leased.get(partition, 0) < slot.partition and sum(leased.values()) < slot.total
+
+
+@cache
+def _leased_query() -> sa.Select[Any]:
+    """How many tasks of each partition are leased; built once."""
+    key = _named(ing_task)
+    leased = ing_task.c.status_code.in_([status.value for status in LEASED_TASKS])
+    return sa.select(*key, sa.func.count().label("number")).where(leased).group_by(*key)
 
 
 @cache

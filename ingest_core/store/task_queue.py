@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
-from ingest_core.model.work import Due, Lease, Partition, Resting, Task, flow_owner
+from ingest_core.model.work import Due, Lease, Partition, Resting, SlotCaps, Task, flow_owner
 from ingest_core.store.claims import (
     NOBODY,
     Besides,
@@ -74,12 +74,13 @@ class SqlTaskQueue:
             now = self._database.now(connection)
             return due_work(connection, now, source, besides, least_urgent=least_urgent)
 
-    def claim_due(self, owner: str, ttl_seconds: int, due: Due) -> Task | None:
-        """One of these tasks, leased to `owner`; none when others were quicker, or their partition has no room."""
+    def claim_due(self, owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
+        """One of these tasks, leased to `owner`; none when others were quicker, or there is no room."""
 
         def work(connection: sa.Connection) -> list[Task]:
             now = self._database.now(connection)
-            return self._lease(connection, take_due(connection, now, due, self._caps), owner, ttl_seconds, now)
+            ids = take_due(connection, now, due, self._caps, caps)
+            return self._lease(connection, ids, owner, ttl_seconds, now)
 
         return next(iter(self._database.transact(work)), None)
 

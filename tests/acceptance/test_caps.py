@@ -1,5 +1,6 @@
 """Caps by the provider's log: never more tasks at a time than the cap, though workers die and the server forgets."""
 
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ HOURLY = {"step": "PT1H", "max_window": "PT1H"}
 PAGE_SIZE = 4
 BACK_SECONDS = 300
 """So long after the deaths all slots must be at work again, or free."""
+
+
+STUCK_SECONDS = 63
+"""A little longer than Prefect's shortest lease: those who held a slot still work what they had begun."""
 
 
 def _plan(patra: Patra, sandbox: Sandbox, end: str, slices: int, latency: float, **blocks: Row) -> None:
@@ -75,10 +80,14 @@ def _succeeded(patra: Patra) -> int:
     return len(patra.rows("ing_task", "id", where="status_code = 'SUCCEEDED'"))
 
 
+def _leases(patra: Patra) -> list[str]:
+    """The owner of every task that is at work."""
+    return [row["lease_owner"] for row in patra.rows("ing_task", "lease_owner", where="lease_owner is not null")]
+
+
 def _holders(patra: Patra) -> set[str]:
     """The flow runs that hold a lease, and so a slot."""
-    rows = patra.rows("ing_task", "lease_owner", where="lease_owner is not null")
-    return {row["lease_owner"].split(":")[1] for row in rows}
+    return {owner.split(":")[1] for owner in _leases(patra)}
 
 
 def _remove_limits(room: ControlRoom) -> None:
@@ -142,6 +151,34 @@ def test_executors_of_one_worker_stay_within_the_cap(
     _assert_capped(patra, quiet_sandbox, end)
 
 
+@pytest.mark.long
+@pytest.mark.alone
+@pytest.mark.timeout(900)
+def test_slots_that_a_stuck_server_gave_away_let_nobody_exceed_the_cap(
+    patra: Patra, quiet_sandbox: Sandbox, small_room: ControlRoom
+) -> None:
+    end = "2026-01-01T16:00:00Z"
+    _plan(patra, quiet_sandbox, end, slices=16, latency=1.0)
+    _remove_limits(small_room)
+    leases = {"PATRA_LEASE_TTL_SECONDS": "60", "PATRA_SLOT_LEASE_SECONDS": "60"}
+    settings = leases | {"PATRA_TOTAL_CONCURRENCY": str(CAP)}
+    worker = small_room.worker("worker-of-the-stuck", limit=None, **patra.environment | settings)
+    asked = {"source": "crossref", "at_once": 2, "minutes": 30, "until_idle": True}
+    runs = [small_room.begin("executor/executor", asked) for _ in range(3)]
+    until(lambda: {small_room.state(run) for run in runs} == {"RUNNING"}, 300, "executors")
+    until(lambda: len(_leases(patra)) == CAP, 60, "slices at work", every=0.1)
+    assert small_room.server
+    small_room.server.signal(signal.SIGSTOP)
+    time.sleep(STUCK_SECONDS)
+    small_room.server.signal(signal.SIGCONT)
+    ends = [small_room.ended(run, seconds=600) for run in runs]
+    assert {end["state_type"] for end in ends} == {"COMPLETED"}, [end["state"]["message"] for end in ends]
+    assert "Prefect's lease is expired" in worker.log.read_text()
+    worker.stop()
+    until(lambda: _taken(small_room) == {}, 120, "slots that are free")
+    _assert_capped(patra, quiet_sandbox, end)
+
+
 def _set_back(database_url: str, patra: Patra) -> None:
     """A cursor as a crash leaves it: behind its events."""
     anchor = patra.rows("ing_cursor_event", "window_from")[0]["window_from"]
@@ -193,6 +230,7 @@ def room(patra: Patra, tmp_path: Path, request: pytest.FixtureRequest) -> Iterat
 
 
 @pytest.mark.long
+@pytest.mark.alone
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("room", "cap", "holders_killed"),

@@ -158,6 +158,13 @@ def test_a_cancelled_run_gives_its_tasks_back_to_the_queue(
     assert_read_once(patra, quiet_sandbox, "2026-01-03")
 
 
+def test_a_source_that_nobody_knows_is_refused(room: ControlRoom, worker: Process, patra: Patra) -> None:
+    run = room.run("executor/executor", {"source": "nonesuch"})
+    assert run["state_type"] == "FAILED"
+    assert re.search("no source 'nonesuch' is registered.*crossref", run["state"]["message"])
+    assert not any("Traceback" in line["message"] for line in room.logs(run["id"]))
+
+
 def test_a_failed_run_names_what_failed_and_its_retry_works_that_first(
     room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
 ) -> None:
@@ -166,7 +173,7 @@ def test_a_failed_run_names_what_failed_and_its_retry_works_that_first(
     quiet_sandbox.script({"kind": "status", "status": 422, "times": None, "match": {"contains": bad}})
     run = room.run("executor/executor", SOURCE)
     assert run["state_type"] == "FAILED"
-    named = r"1 of 4 tasks FAILED \(Retry works them again\): crossref slice 3/4 12:00-18:00: the provider answered 422"
+    named = r"1 of 4 tasks FAILED \(Retry works it again\): crossref slice 3/4 12:00-18:00: the provider answered 422"
     assert re.match(named, run["state"]["message"])
     assert not any("Traceback" in line["message"] for line in room.logs(run["id"]))
     plan(patra, "2026-01-05", "--priority", "1")

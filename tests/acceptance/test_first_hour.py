@@ -106,6 +106,7 @@ class Walk:
         screen.pick_day("To", f"{today - timedelta(days=end):%Y-%m-%d}")
         screen.write("Campaign", campaign)
         if campaign == "first":
+            screen.turn_to("A registered source, such as crossref.")
             self.picture("backfill-form")
         planned = self.ended(UUID(screen.start()))
         assert planned.state_type == "COMPLETED", _message(planned)

@@ -7,7 +7,7 @@ import pytest
 
 from ingest_core.model.codes import ControlState, Operation, TaskStatus
 from ingest_core.model.errors import LeaseLost
-from ingest_core.model.work import Due, FlowRun, Partition, Resting, Task, flow_owner
+from ingest_core.model.work import Due, FlowRun, Partition, Resting, SlotCaps, Task, flow_owner
 from ingest_core.store.caps import LiveCaps
 from ingest_core.store.claims import LEAST_URGENT_EVERY, ClaimTurn
 from ingest_core.store.tables import ing_partition_control, ing_task, ing_task_run
@@ -133,6 +133,25 @@ def test_claims_in_a_partition_share_nothing_and_heed_its_cap(stores: Stores, ot
     claimed += [task.lease.task_id for _ in range(3) if (task := queues[0].claim_due("ann", TTL_SECONDS, due))]
     assert len(claimed) == len(set(claimed)) == 3
     assert stores.queue.claim("ann", TTL_SECONDS, besides={"books"}) is None
+
+
+def test_a_slots_caps_are_held_by_the_leases_of_whoever_works(stores: Stores) -> None:
+    plan_all(stores)
+    books, tapes = Due(partition("books"), 3), Due(partition("tapes"), 3)
+    claim_due(stores, books, "who has no slot any more")
+
+    def claimed(due: Due, caps: SlotCaps) -> bool:
+        return stores.queue.claim_due("ann", TTL_SECONDS, due, caps) is not None
+
+    assert not claimed(books, SlotCaps(1, 9))
+    assert not claimed(tapes, SlotCaps(9, 1))
+    assert claimed(books, SlotCaps(2, 9))
+    last = rows(stores.database, ing_task, ing_task.c.provenance_code == "books")[-1]["id"]
+    assert not claimed(Due(partition("books"), 3, last), SlotCaps(2, 9))
+    assert claimed(tapes, SlotCaps(1, 3))
+    assert not claimed(tapes, SlotCaps(9, 3))
+    change(stores.database, ing_task, ing_task.c.lease_owner == "who has no slot any more", status_code="SUCCEEDED")
+    assert claimed(tapes, SlotCaps(9, 3))
 
 
 def begun_by(stores: Stores, flow_run: str) -> Task:

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from ingest_core.model.window import Window
-from ingest_core.model.work import Partition
+from ingest_core.model.work import Due, Partition, SlotCaps
 from ingest_core.planning.ports import PlanTransaction
 from ingest_core.store.claims import ClaimTurn
 from ingest_core.store.tables import (
@@ -102,6 +102,12 @@ def test_looking_for_due_partitions_reads_the_queue_by_its_index(stores: Stores)
         for plan in explain(stores.database, SqlTaskQueue(stores.database, turn).due, "ing_task."):
             assert "idx_task_queue" in plan, plan
             assert not any(word in plan for word in TASK_SCANS[:2]), plan
+
+
+def test_leases_are_counted_by_index(stores: Stores) -> None:
+    fill_queue(stores)
+    claiming = partial(stores.queue.claim_due, "ann", TTL_SECONDS, Due(PARTITION, 3), SlotCaps(1, 9))
+    assert found_by(explain(stores.database, claiming, "GROUP BY ing_task."), "idx_task_")
 
 
 @pytest.mark.long

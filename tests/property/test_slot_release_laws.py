@@ -9,6 +9,7 @@ from unittest.mock import patch
 from uuid import UUID, uuid4
 
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from prefect.exceptions import PrefectHTTPStatusError
@@ -19,7 +20,7 @@ from flows.slots import Slot, Slots, Standing
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Unreachable
-from ingest_core.model.work import Partition
+from ingest_core.model.work import Partition, SlotCaps
 from ingest_core.settings import Settings
 
 PARTITION = Partition("a", "list", Operation.HARVEST)
@@ -163,6 +164,37 @@ def test_no_slot_is_freed_twice_whatever_becomes_of_requests(history: list[tuple
             do(what, how, server, slots, held)
             counted = [slot for slot in held if slot.lease_id not in server.expired]
             assert server.taken >= OTHERS + len(counted), "a slot was freed that somebody holds"
+            assert not any(slot.lasts and slot.lease_id in server.expired for slot in held), "a slot is another's"
+
+
+def test_a_slot_serves_until_it_may_be_anothers_and_on_if_it_is_nobodys() -> None:
+    server = FakePrefect()
+    with slots_at(server) as slots:
+        slot = slots.take(PARTITION)
+        assert slot
+        assert (slot.caps, slot.lasts) == (SlotCaps(CAP, CAP), True)
+        server.now += LEASE_SECONDS - 1
+        assert slot.lasts
+        slots.renew()
+        server.now += LEASE_SECONDS + 1
+        assert not slot.lasts
+        slots.renew()
+        assert (slot.standing, slot.lasts) == (Standing.EXPIRED, False)
+
+        other = slots.take(PARTITION)
+        assert other
+        server.restart()
+        slots.renew()
+        server.now += 2 * LEASE_SECONDS
+        assert (other.standing, other.lasts) == (Standing.FORGOTTEN, True)
+
+
+@pytest.mark.parametrize(("fate", "asked"), [("lost", 1), ("away", 1), ("busy", slots_module._TRIES)])
+def test_a_slot_is_asked_for_again_only_while_the_server_is_busy(fate: str, asked: int) -> None:
+    server = FakePrefect(script=[fate] * 10)
+    with slots_at(server) as slots, pytest.raises(Unreachable):
+        slots.take(PARTITION)
+    assert len(server.script) == 10 - asked
 
 
 @given(

@@ -24,11 +24,12 @@ from ingest_core.execution.shift import (
 )
 from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.errors import Unreachable
-from ingest_core.model.work import Due, Lease, Partition, Task
+from ingest_core.model.work import Due, Lease, Partition, SlotCaps, Task
 
 BOOKS = Partition("books", "list", Operation.HARVEST)
 TAPES = Partition("tapes", "list", Operation.HARVEST)
 OLD_BOOKS = Partition("books", "list", Operation.BACKFILL)
+CAPS = SlotCaps(2, 8)
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class Room:
     held: list[Partition] = field(default_factory=list)
     hands: dict[int, "Future[RunSummary]"] = field(default_factory=dict)
     most_in_hand: int = 0
+    counted: list[SlotCaps | None] = field(default_factory=list)
+    """What claims were to stay within."""
     deaf: bool = False
 
     def queue_up(self, partition: Partition, *ids: int, priority: int = 3) -> None:
@@ -76,7 +79,8 @@ class Room:
     def _turn(self, partition: Partition) -> int:
         return max((number for number, one in enumerate(self.turns) if one == partition), default=-1)
 
-    def claim_due(self, owner: str, ttl_seconds: int, due: Due) -> Task | None:
+    def claim_due(self, owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
+        self.counted.append(caps)
         fitting = [
             number
             for number, (partition, priority) in sorted(self.jobs.items())
@@ -129,6 +133,8 @@ class Held:
 
     room: Room
     partition: Partition
+    caps: SlotCaps = CAPS
+    lasts: bool = True
 
     def release(self) -> None:
         self.room.held.remove(self.partition)
@@ -170,6 +176,30 @@ def test_one_slot_serves_consecutive_tasks_of_its_partition(room: Room) -> None:
         "take books", "work 1", "work 2", "work 3", "release books",
     ]  # fmt: skip
     assert (report.succeeded, room.held) == (3, [])
+
+
+def test_a_slot_that_others_may_have_been_given_serves_no_other_task(room: Room) -> None:
+    room.queue_up(BOOKS, 1, 2)
+    begin = room.take
+
+    def take(partition: Partition) -> "Held | None":
+        slot = begin(partition)
+        assert slot
+        slot.lasts = len(room.told) > 3
+        return slot
+
+    room.take = take  # type: ignore[method-assign]
+    work(room)
+    assert [word for word in room.told if word != "look"] == [
+        "take books", "work 1", "release books", "take books", "work 2", "release books",
+    ]  # fmt: skip
+
+
+def test_a_claim_is_told_how_many_slots_there_are(room: Room) -> None:
+    room.queue_up(BOOKS, 1)
+    room.queue_up(TAPES, 9)
+    work(room, first=[Due(TAPES, 3, 9)])
+    assert room.counted == [CAPS] * 2
 
 
 def test_a_slot_goes_to_others_of_the_same_urgency_after_a_stretch(room: Room) -> None:
@@ -343,8 +373,8 @@ def test_a_claim_that_others_won_is_tried_again_but_not_for_ever(room: Room, tim
     room.queue_up(BOOKS, 1)
     claims, lost = room.claim_due, iter([True] * times)
 
-    def claim_due(owner: str, ttl_seconds: int, due: Due) -> Task | None:
-        return None if next(lost, False) else claims(owner, ttl_seconds, due)
+    def claim_due(owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
+        return None if next(lost, False) else claims(owner, ttl_seconds, due, caps)
 
     room.claim_due = claim_due  # type: ignore[method-assign]
     report = work(room)

@@ -71,6 +71,22 @@ def test_a_refused_credential_is_fatal_even_where_the_registry_would_retry() -> 
 
 
 @pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<html><head><title>400</title></head><body><h1>Bad Request</h1>nginx</body></html>", "Bad Request nginx"),
+        (b"\n<!DOCTYPE html><html><head><title>Just a moment...</title></head></html>", "Just a moment..."),
+        (b"<!-- a --><HTML><Body><script>if (a < b) c()</script><STYLE>p {}</STYLE>Busy<!-- <b> --></Body>", "Busy"),
+        (b"<html><body>Busy<script>cut off", "Busy"),
+        (b"<html>a < b and <b>c</b>", "a < b and c"),
+        (b"<error code='7'>no such field</error>", "<error code='7'>no such field</error>"),
+        (b'{"message": "<html> is not allowed"}', '{"message": "<html> is not allowed"}'),
+    ],
+)
+def test_of_a_web_page_the_words_are_told(body: bytes, said: str) -> None:
+    assert error_of(400, body).message == f"the provider answered 400: {said}"
+
+
+@pytest.mark.parametrize(
     ("value", "seconds"),
     [
         ("0", 0),

@@ -174,7 +174,7 @@ def _start_sandbox(home: Home, port: int, children: dict[str, Child]) -> str:
 
 
 def _start_server(home: Home, port: int, children: dict[str, Child]) -> None:
-    command = ["prefect", "server", "start", "--host", LOOPBACK, "--port", str(port)]
+    command = ["flows.up_server", "--host", LOOPBACK, "--port", str(port)]
     child = children["server"] = Child("server", command, os.environ, home.logs / "server.log")
     _wait_for(child, lambda: _answers(port))
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +70,20 @@ class Up:
 
     def left(self) -> list[str]:
         """The processes that live in our folder."""
+        return [_command(one) for one in self._processes()]
+
+    def _processes(self) -> list[Path]:
         mark = f"PATRA_HOME={self.folder}".encode()
-        return [_command(one) for one in Path("/proc").glob("[0-9]*") if mark in _environment_of(one)]
+        return [one for one in Path("/proc").glob("[0-9]*") if mark in _environment_of(one)]
 
     def kill(self) -> None:
         """Leave nothing behind, whatever failed."""
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
+        for one in self._processes():
+            with suppress(ProcessLookupError):
+                os.kill(int(one.name), signal.SIGKILL)
 
 
 def _environment_of(process: Path) -> bytes:

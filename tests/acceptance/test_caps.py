@@ -131,6 +131,21 @@ def small_room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlRoom
         yield room
 
 
+def _begin_three(room: ControlRoom, patra: Patra, worker: str, **asked: object) -> tuple[Process, list[str]]:
+    """A worker, and three executors in its processes that may work as many tasks as the cap, together."""
+    _remove_limits(room)
+    leases = {"PATRA_LEASE_TTL_SECONDS": "60", "PATRA_SLOT_LEASE_SECONDS": "60"}
+    settings = patra.environment | leases | {"PATRA_TOTAL_CONCURRENCY": str(CAP)}
+    process = room.worker(worker, limit=None, **settings)
+    wish = {"source": "crossref", "at_once": 2, "until_idle": True, **asked}
+    return process, [room.begin("executor/executor", wish) for _ in range(3)]
+
+
+def _assert_completed(room: ControlRoom, runs: list[str], seconds: float) -> None:
+    ends = [room.ended(run, seconds=seconds) for run in runs]
+    assert {end["state_type"] for end in ends} == {"COMPLETED"}, [end["state"]["message"] for end in ends]
+
+
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_executors_of_one_worker_stay_within_the_cap(
@@ -138,14 +153,9 @@ def test_executors_of_one_worker_stay_within_the_cap(
 ) -> None:
     end = "2026-01-01T08:00:00Z"
     _plan(patra, quiet_sandbox, end, slices=8, latency=0.3)
-    _remove_limits(small_room)
-    settings = {"PATRA_LEASE_TTL_SECONDS": "60", "PATRA_TOTAL_CONCURRENCY": str(CAP)}
-    worker = small_room.worker("worker", limit=None, **patra.environment | settings)
-    asked = {"source": "crossref", "at_once": 2, "until_idle": True}
-    runs = [small_room.begin("executor/executor", asked) for _ in range(3)]
-    ends = [small_room.ended(run, seconds=400) for run in runs]
+    worker, runs = _begin_three(small_room, patra, "worker-of-three")
+    _assert_completed(small_room, runs, 400)
     worker.stop()
-    assert {end["state_type"] for end in ends} == {"COMPLETED"}, [end["state"]["message"] for end in ends]
     assert _taken(small_room) == {}
     assert len({row["flow_run_id"] for row in patra.rows("ing_task_run", "flow_run_id")}) > 1
     _assert_capped(patra, quiet_sandbox, end)
@@ -159,20 +169,14 @@ def test_slots_that_a_stuck_server_gave_away_let_nobody_exceed_the_cap(
 ) -> None:
     end = "2026-01-01T16:00:00Z"
     _plan(patra, quiet_sandbox, end, slices=16, latency=1.0)
-    _remove_limits(small_room)
-    leases = {"PATRA_LEASE_TTL_SECONDS": "60", "PATRA_SLOT_LEASE_SECONDS": "60"}
-    settings = leases | {"PATRA_TOTAL_CONCURRENCY": str(CAP)}
-    worker = small_room.worker("worker-of-the-stuck", limit=None, **patra.environment | settings)
-    asked = {"source": "crossref", "at_once": 2, "minutes": 30, "until_idle": True}
-    runs = [small_room.begin("executor/executor", asked) for _ in range(3)]
+    worker, runs = _begin_three(small_room, patra, "worker-of-the-stuck", minutes=30)
     until(lambda: {small_room.state(run) for run in runs} == {"RUNNING"}, 300, "executors")
     until(lambda: len(_leases(patra)) == CAP, 60, "slices at work", every=0.1)
     assert small_room.server
     small_room.server.signal(signal.SIGSTOP)
     time.sleep(STUCK_SECONDS)
     small_room.server.signal(signal.SIGCONT)
-    ends = [small_room.ended(run, seconds=600) for run in runs]
-    assert {end["state_type"] for end in ends} == {"COMPLETED"}, [end["state"]["message"] for end in ends]
+    _assert_completed(small_room, runs, 600)
     assert "Prefect's lease is expired" in worker.log.read_text()
     worker.stop()
     until(lambda: _taken(small_room) == {}, 120, "slots that are free")

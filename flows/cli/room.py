@@ -1,6 +1,8 @@
 """`patra deploy` and `patra up`: a Prefect server that runs Patra, somebody else's or one's own."""
 
+import shutil
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -73,7 +75,15 @@ def _print_room(room: dict[str, Any]) -> None:
 def _show_room(room: dict[str, Any]) -> None:
     names = ("ui", "sandbox", "database", "logs")
     print_facts("Patra is up", ((name, room[name]) for name in names if room[name]))
-    console.print(_NEXT.format(**room), markup=False)
+    console.print(_NEXT.format(**room, patra=_own_name()), markup=False, soft_wrap=True)
+
+
+def _own_name() -> str:
+    """How another shell calls this program: by its name if that is found, else by its place."""
+    if shutil.which("patra"):
+        return "patra"
+    place, here = Path(sys.executable).with_name("patra"), Path.cwd()
+    return str(place.relative_to(here) if place.is_relative_to(here) else place)
 
 
 _NEXT = """
@@ -81,6 +91,6 @@ Harvest    in the UI: Deployments > harvest-crossref > Run > Quick run; an execu
 each hour  switch on the schedule on that page
 backfill   Deployments > backfill > Run > Custom run
 by hand    from another shell: . {environment}
-           and then: patra status
+           and then: {patra} status
 
 Ctrl-C ends all of it; what was harvested stays."""

@@ -3,12 +3,14 @@
 import os
 import signal
 import socket
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 
 import pytest
 
+from flows.cli.room import _own_name
 from flows.up_home import held, refuse_taken_port, room_home, sandbox_settings, write_environment
 from flows.up_processes import Child, descendants, wait_until
 from ingest_core.model.errors import BadInput, Refused
@@ -117,3 +119,16 @@ def test_a_hurry_ends_the_patience(tmp_path: Path) -> None:
         assert not child.end(600, hurry)
     finally:
         child.kill()
+
+
+def test_a_person_is_told_how_another_shell_finds_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "venv" / "bin" / "patra"
+    program.parent.mkdir(parents=True)
+    program.touch(0o755)
+    monkeypatch.setattr(sys, "executable", str(program.with_name("python")))
+    monkeypatch.setenv("PATH", "")
+    assert _own_name() == str(program)
+    monkeypatch.chdir(tmp_path)
+    assert _own_name() == "venv/bin/patra"
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert _own_name() == "patra"

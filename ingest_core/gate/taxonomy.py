@@ -13,9 +13,10 @@ MAX_RETRY_AFTER = timedelta(days=7)
 EXCERPT_CHARS = 200
 _FATAL = {401, 403}
 _OK = range(200, 300)
-_WEB_PAGE = re.compile(r"\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_WEB_PAGE = re.compile(r"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
 _HEAD = re.compile(r"<head\b.*?(</head\s*>|\Z)", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
 LEVELS = {
     "UNREACHABLE": ErrorLevel.L1,
@@ -107,6 +108,7 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
 def _words(body: bytes) -> str:
     """What the body says; of a web page, what a reader would see of it."""
     text = body[: EXCERPT_CHARS * 8].decode("utf-8", "replace")
-    if _WEB_PAGE.match(text):
-        text = _TAG.sub(" ", _HEAD.sub(" ", text)).strip() or _TAG.sub(" ", text)
+    page = _COMMENT.sub(" ", text)
+    if _WEB_PAGE.match(page):
+        text = _TAG.sub(" ", _HEAD.sub(" ", page)).strip() or _TAG.sub(" ", page)
     return " ".join(text.split())

@@ -77,6 +77,7 @@ def test_a_refused_credential_is_fatal_even_where_the_registry_would_retry() -> 
         (b"\n<!DOCTYPE html><html><head><title>Just a moment...</title></head></html>", "Just a moment..."),
         (b"<!-- a --><HTML><Body><script>if (a < b) c()</script><STYLE>p {}</STYLE>Busy<!-- <b> --></Body>", "Busy"),
         (b"<html><body>Busy<script>cut off", "Busy"),
+        (b"<!---->" * 20 + b" <b>busy</b>", "<!---->" * 20 + " <b>busy</b>"),
         (b"<html>a < b and <b>c</b>", "a < b and c"),
         (b"<error code='7'>no such field</error>", "<error code='7'>no such field</error>"),
         (b'{"message": "<html> is not allowed"}', '{"message": "<html> is not allowed"}'),

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ FLAGS = [
 WIDTH, HEIGHT = 1280, 900
 WAIT_MS = 60_000  # a page is asked of a busy machine
 SUBMITS = 5
+CLICKS, CLICK_MS = 5, 15_000
 
 expect.set_options(timeout=WAIT_MS)
 
@@ -120,8 +121,7 @@ class Screen:
     def open_deployment(self, name: str) -> None:
         """Find a deployment in the list and open it."""
         self.go("Deployments")
-        self.main.get_by_role("link", name=name, exact=True).first.click()
-        expect(self.main.get_by_role("tab", name="Runs")).to_be_visible()
+        self._follow(name, self.main.get_by_role("tab", name="Runs"))
 
     def switch(self, schedule: str, *, on: bool) -> None:
         """Switch a schedule of the open deployment."""
@@ -208,8 +208,19 @@ class Screen:
     def open_run(self, name: str) -> None:
         """Find a flow run in the list by its name and open it."""
         self.go("Runs")
-        self.main.get_by_role("link", name=name, exact=True).first.click()
-        expect(self.main.get_by_role("tab", name="Logs")).to_be_visible()
+        self._follow(name, self.main.get_by_role("tab", name="Logs"))
+
+    def _follow(self, name: str, there: Locator) -> None:
+        """Click a link of the list until the page it leads to is there: a list that is drawn anew swallows clicks."""
+        link = self.main.get_by_role("link", name=name, exact=True).first
+        expect(link.or_(there).first).to_be_visible()
+        for _ in range(CLICKS):
+            if link.is_visible():
+                link.click()
+            with suppress(AssertionError):
+                expect(there).to_be_visible(timeout=CLICK_MS)
+                return
+        expect(there).to_be_visible()
 
     def tab(self, name: str) -> None:
         """Turn to a tab of the page."""

@@ -136,6 +136,32 @@ class PagePosition(StrEnum):
     SERVER = "SERVER"
 
 
+class EmptyPage(StrEnum):
+    """What an empty page means while the provider still names a next place."""
+
+    END = "END"
+    CONTINUE = "CONTINUE"
+
+
+class TotalKind(StrEnum):
+    """How far a stated total is trusted.
+
+    CHECKED: a result is complete only when the total has come. EXACT: a short page that reaches it also ends the
+    result. ESTIMATE: it decides nothing.
+    """
+
+    CHECKED = "CHECKED"
+    EXACT = "EXACT"
+    ESTIMATE = "ESTIMATE"
+
+
+class AnswerEffect(StrEnum):
+    """What a recognised answer does to the slice: it is an error, or the slice is read from its start again."""
+
+    ERROR = "ERROR"
+    RESTART = "RESTART"
+
+
 class WindowMode(StrEnum):
     """How the ends of a window are laid."""
 

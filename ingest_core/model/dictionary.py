@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from ingest_core.model.codes import (
+    AnswerEffect,
     AuthLocation,
     AuthType,
     BackoffPolicy,
@@ -11,6 +12,7 @@ from ingest_core.model.codes import (
     ControlState,
     CursorType,
     Direction,
+    EmptyPage,
     EndpointRole,
     ErrorLevel,
     EventType,
@@ -40,6 +42,7 @@ from ingest_core.model.codes import (
     TaskStatus,
     TermMatch,
     TimeUnit,
+    TotalKind,
     TriggerType,
     WindowMode,
 )
@@ -85,6 +88,9 @@ DICTIONARY: dict[str, type[StrEnum]] = {
     "reg_calendar_unit": CalendarUnit,
     "reg_pagination_type": PaginationType,
     "reg_page_position": PagePosition,
+    "reg_empty_page": EmptyPage,
+    "reg_total_kind": TotalKind,
+    "reg_answer_effect": AnswerEffect,
     "reg_window_mode": WindowMode,
     "reg_time_unit": TimeUnit,
     "reg_on_equal": OnEqual,

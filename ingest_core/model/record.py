@@ -69,6 +69,8 @@ class Counts:
     older: int = 0
     equal: int = 0
     """Of those skipped: how many were older than what is stored, and how many no newer."""
+    gone: int = 0
+    """Records that the provider reports as deleted or merged."""
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
@@ -84,6 +86,7 @@ class Counts:
             "inserted": self.inserted,
             "updated": self.updated,
             "skipped": self.skipped,
+            "gone": self.gone,
             "quarantined": self.quarantined,
         }
 

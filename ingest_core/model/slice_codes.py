@@ -78,6 +78,10 @@ class ResliceReason(StrEnum):
     PAGE_BYTES = "PAGE_BYTES"
     BUDGET = "BUDGET"
     RESTARTED = "RESTARTED"
+    SHORTFALL = "SHORTFALL"
+    UNSTABLE = "UNSTABLE"
+    END_UNCERTAIN = "END_UNCERTAIN"
+    ENDLESS = "ENDLESS"
 
 
 class SignalState(StrEnum):

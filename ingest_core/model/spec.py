@@ -8,10 +8,12 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import (
+    AnswerEffect,
     AuthLocation,
     AuthType,
     BackoffPolicy,
     BodyFormat,
+    EmptyPage,
     ErrorLevel,
     ExprOp,
     HttpMethod,
@@ -27,6 +29,7 @@ from ingest_core.model.codes import (
     SliceStrategy,
     TermMatch,
     TimeUnit,
+    TotalKind,
     WindowMode,
 )
 from ingest_core.model.slice_codes import CalendarUnit
@@ -105,6 +108,10 @@ class PaginationSpec(Frozen):
     tail_probe: bool = False
     next_hosts: list[str] = []
     max_page_bytes: int | None = None
+    empty_page: EmptyPage = EmptyPage.END
+    total_kind: TotalKind = TotalKind.CHECKED
+    max_shortfall: int | None = None
+    restart_statuses: list[int] = []
 
 
 def id_paging(size: int) -> PaginationSpec:
@@ -235,6 +242,7 @@ class PredicateSpec(Frozen):
     matches: str | None = None
     message: str | None = None
     level: ErrorLevel | None = None
+    effect: AnswerEffect | None = None
 
 
 class ResponseSpec(Frozen):
@@ -251,6 +259,8 @@ class ResponseSpec(Frozen):
     errors: list[PredicateSpec] = []
     empty: list[PredicateSpec] = []
     record_error: PredicateSpec | None = None
+    deleted: PredicateSpec | None = None
+    merged_into_path: Expression | None = None
 
 
 class DetailSpec(Frozen):

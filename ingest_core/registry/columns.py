@@ -140,6 +140,10 @@ SETTINGS: dict[str, BlockTable] = {
         tail_probe=("tail_probe", PLAIN),
         next_hosts=("next_hosts", SORTED),
         max_page_bytes=("max_page_bytes", PLAIN),
+        empty_page=("empty_page_code", PLAIN),
+        total_kind=("total_kind_code", PLAIN),
+        max_shortfall=("max_shortfall", PLAIN),
+        restart_statuses=("restart_statuses", SORTED),
     ),
     "window": _table(
         WindowBlock,

@@ -67,6 +67,7 @@ def _endpoint(row: Row) -> dict[str, Any]:
             "operations": row["operations"],
             "restricted": row.get("restricted") or None,
             "detail": row.get("detail_endpoint_name"),
+            "refreshes": row.get("refreshes_endpoint_name"),
             "query": row.get("query_text"),
             "body": body or None,
             "response": _response(row),
@@ -91,6 +92,8 @@ def _response(row: Row) -> dict[str, Any]:
             "errors": row.get("error_predicates"),
             "empty": row.get("empty_predicates"),
             "record_error": row.get("record_error"),
+            "deleted": row.get("deleted_predicate"),
+            "merged_into": row.get("merged_into_expr"),
         }
     )
 

@@ -29,8 +29,14 @@ def response_part(definition: Row) -> ResponseSpec:
         time_zone=definition.get("response_time_zone") or "UTC",
         errors=[PredicateSpec(**one) for one in definition.get("error_predicates") or []],
         empty=[PredicateSpec(**one) for one in definition.get("empty_predicates") or []],
-        record_error=PredicateSpec(**definition["record_error"]) if definition.get("record_error") else None,
+        record_error=_predicate(definition.get("record_error")),
+        deleted=_predicate(definition.get("deleted_predicate")),
+        merged_into_path=definition.get("merged_into_expr"),
     )
+
+
+def _predicate(said: Row | None) -> PredicateSpec | None:
+    return PredicateSpec(**said) if said else None
 
 
 def check_response(
@@ -66,7 +72,7 @@ def check_response(
             path is None or path_parses(path), "PATH_INVALID", ENDPOINTS, where, path,
             f"{path!r} is not a path such as $.items[*].id", "correct the path",
         )  # fmt: skip
-    for part in ("id", "updated_at", "version"):
+    for part in ("id", "updated_at", "version", "merged_into"):
         _check_expression(definition.get(f"{part}_expr"), f"{key}.{part}", ENDPOINTS, found)
     for column in ("id_path", "updated_at_path"):
         _check_expression(definition.get(column), f"{key}.{column.removesuffix('_path')}", ENDPOINTS, found)
@@ -93,7 +99,8 @@ def _check_expression(expression: Any, where: str, table: str, found: Findings) 
 
 def _check_predicates(definition: Row, key: str, found: Findings) -> None:
     groups = (("errors", definition.get("error_predicates")), ("empty", definition.get("empty_predicates")))
-    for name, predicates in (*groups, ("record_error", [definition.get("record_error")])):
+    alone = (("record_error", [definition.get("record_error")]), ("deleted", [definition.get("deleted_predicate")]))
+    for name, predicates in (*groups, *alone):
         for predicate in filter(None, predicates or []):
             pattern = predicate.get("matches")
             fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import ALL_OPERATIONS, Operation
+from ingest_core.model.codes import ALL_OPERATIONS, EmptyPage, Operation
 from ingest_core.model.instant import as_utc, format_instant
 from ingest_core.model.work import Partition
 from ingest_core.registry.columns import LISTS, SETTINGS
-from ingest_core.registry.source_file import Defaults, Endpoint, Response, ScopedBlock, SourceFile
+from ingest_core.registry.source_file import Defaults, Endpoint, Predicate, Response, ScopedBlock, SourceFile
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -39,7 +39,7 @@ def _provenance(file: SourceFile) -> Row:
         "on_equal_code": file.source.on_equal.value,
         "on_refresh_code": file.source.on_refresh.value if file.source.on_refresh else None,
         "output_mapping": dict(file.mapping),
-        "defaults": _defaults(file.source.defaults),
+        "defaults": _source_defaults(file),
     }
 
 
@@ -52,6 +52,7 @@ def _endpoint(endpoint: Endpoint) -> Row:
         "operations": sorted(operation.value for operation in endpoint.operations),
         "restricted": endpoint.restricted,
         "detail_endpoint_name": endpoint.detail,
+        "refreshes_endpoint_name": endpoint.refreshes,
         "query_text": endpoint.query,
         "body_format_code": endpoint.body.format.value if endpoint.body else None,
         "body_template": endpoint.body.template if endpoint.body else None,
@@ -75,14 +76,27 @@ def _response(response: Response) -> Row:
         "response_time_zone": response.time_zone,
         "error_predicates": _predicates(response.errors),
         "empty_predicates": _predicates(response.empty),
-        "record_error": response.record_error.model_dump(mode="json", exclude_none=True)
-        if response.record_error
-        else None,
+        "record_error": _predicate(response.record_error),
+        "deleted_predicate": _predicate(response.deleted),
+        "merged_into_expr": response.merged_into,
     }
 
 
-def _predicates(predicates: list[Any] | None) -> list[Row] | None:
+def _predicate(predicate: Predicate | None) -> Row | None:
+    return predicate.model_dump(mode="json", exclude_none=True) if predicate else None
+
+
+def _predicates(predicates: list[Predicate] | None) -> list[Row] | None:
     return None if predicates is None else [one.model_dump(mode="json", exclude_none=True) for one in predicates]
+
+
+def _source_defaults(file: SourceFile) -> Row | None:
+    """The file's own, with CONTINUE written out for empty pages: rows from before that key existed mean END."""
+    said = _defaults(file.source.defaults) or {}
+    paged = file.pagination or any(one.defaults and one.defaults.pagination for one in file.endpoints)
+    if paged or "pagination" in said:
+        said["pagination"] = {"empty_page_code": EmptyPage.CONTINUE.value, **said.get("pagination", {})}
+    return said or None
 
 
 def _defaults(defaults: Defaults | None) -> Row | None:

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ingest_core.model.codes import (
+    AnswerEffect,
     AuthLocation,
     AuthType,
     BackoffPolicy,
     BodyFormat,
+    EmptyPage,
     EndpointRole,
     ErrorLevel,
     ExprOp,
@@ -30,6 +32,7 @@ from ingest_core.model.codes import (
     ResponseFormat,
     TermMatch,
     TimeUnit,
+    TotalKind,
     WindowMode,
 )
 from ingest_core.model.instant import as_utc
@@ -133,6 +136,16 @@ class Pagination(ScopedBlock):
         default=None, description="Other hosts a next_url may lead to."
     )
     max_page_bytes: Count | None = Field(default=None, description="A larger answer has its slice cut smaller.")
+    empty_page: EmptyPage | None = Field(
+        default=None, description="Whether an empty page ends the result although a next place is named (CONTINUE)."
+    )
+    total_kind: TotalKind | None = Field(default=None, description="How far the stated total is trusted (CHECKED).")
+    max_shortfall: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
+        default=None, description="Missing records that are accepted after a second pass; default: 1 %, 2 to 20."
+    )
+    restart_statuses: list[Annotated[int, Field(ge=400, le=599)]] | None = Field(
+        default=None, description="Statuses that mean an expired token, beside 400, 404 and 410."
+    )
 
 
 class WindowBlock(ScopedBlock):
@@ -263,6 +276,9 @@ class Predicate(Block):
     matches: str | None = None
     message: str | None = Field(default=None, description="Path of the provider's own words.")
     level: ErrorLevel | None = Field(default=None, description="L1 passes, L2 is this request's, L4 is the source's.")
+    effect: AnswerEffect | None = Field(
+        default=None, description="RESTART: the page token has expired, read the slice from its start again."
+    )
 
 
 class Response(Block):
@@ -279,6 +295,10 @@ class Response(Block):
     errors: Annotated[list[Predicate], BeforeValidator(_as_list)] | None = None
     empty: Annotated[list[Predicate], BeforeValidator(_as_list)] | None = None
     record_error: Predicate | None = None
+    deleted: Predicate | None = Field(default=None, description="Recognises a record that the provider has deleted.")
+    merged_into: Expression | None = Field(
+        default=None, description="The id of the record that a deleted one was merged into."
+    )
 
 
 class Body(Block):
@@ -298,6 +318,9 @@ class Endpoint(Block):
     operations: list[Operation] = Field(default_factory=list)
     restricted: bool = Field(default=False, description="Never ask it without a credential.")
     detail: Code | None = Field(default=None, description="The endpoint that gives whole records for the ids.")
+    refreshes: Code | None = Field(
+        default=None, description="The SEARCH endpoint whose stored records this DETAIL endpoint refreshes."
+    )
     query: str | None = Field(default=None, description="A standing query, in the text syntax of --query.")
     body: Body | None = None
     response: Response

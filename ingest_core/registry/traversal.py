@@ -50,6 +50,10 @@ def pagination_part(block: Merged, window: Merged, found: Findings) -> Paginatio
         tail_probe=block["tail_probe"],
         next_hosts=block["next_hosts"] or [],
         max_page_bytes=block["max_page_bytes"],
+        empty_page=block["empty_page_code"],
+        total_kind=block["total_kind_code"],
+        max_shortfall=block["max_shortfall"],
+        restart_statuses=block["restart_statuses"] or [],
     )
 
 

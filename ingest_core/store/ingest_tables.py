@@ -297,6 +297,9 @@ ing_item = sa.Table(
     sa.Column("last_run_id", BigId, nullable=False),
     sa.Column("last_batch_no", sa.Integer, nullable=False),
     *_times(),
+    sa.Column("gone_at", Utc),
+    sa.Column("gone_reason_code", code(64)),
+    sa.Column("merged_into", code(512)),
     sa.UniqueConstraint("provenance_code", "endpoint_name", "provider_id", name="uk_item_business"),
     sa.Index("idx_item_updated", "provenance_code", "endpoint_name", "source_updated_at"),
 )

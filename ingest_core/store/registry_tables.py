@@ -134,6 +134,9 @@ reg_prov_endpoint_def = sa.Table(
     sa.Column("closed_at", Utc),
     *_audit(),
     sa.Column("version_expr", json_value()),
+    sa.Column("deleted_predicate", json_value()),
+    sa.Column("merged_into_expr", json_value()),
+    sa.Column("refreshes_endpoint_name", code()),
     sa.Index("idx_prov_endpoint_def_scope", "provenance_code", "closed_at"),
 )
 
@@ -186,6 +189,10 @@ reg_prov_pagination_cfg = _scoped(
         sa.Column("tail_probe", sa.Boolean),
         sa.Column("next_hosts", json_value()),
         sa.Column("max_page_bytes", sa.Integer),
+        sa.Column("empty_page_code", code(32)),
+        sa.Column("total_kind_code", code(32)),
+        sa.Column("max_shortfall", sa.Integer),
+        sa.Column("restart_statuses", json_value()),
     ),
 )
 

@@ -139,6 +139,9 @@ CREATE TABLE ing_item (
     last_batch_no INTEGER NOT NULL,
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
+    gone_at DATETIME(6),
+    gone_reason_code VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    merged_into VARCHAR(512) COLLATE utf8mb4_0900_bin,
     PRIMARY KEY (id),
     CONSTRAINT uk_item_business UNIQUE (provenance_code, endpoint_name, provider_id)
 );
@@ -599,6 +602,9 @@ CREATE TABLE reg_prov_endpoint_def (
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     version_expr JSON,
+    deleted_predicate JSON,
+    merged_into_expr JSON,
+    refreshes_endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
     PRIMARY KEY (id)
 );
 
@@ -713,6 +719,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     tail_probe BOOL,
     next_hosts JSON,
     max_page_bytes INTEGER,
+    empty_page_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    total_kind_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    max_shortfall INTEGER,
+    restart_statuses JSON,
     PRIMARY KEY (id)
 );
 

@@ -139,6 +139,9 @@ CREATE TABLE ing_item (
     last_batch_no INTEGER NOT NULL,
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    gone_at TIMESTAMP(6) WITH TIME ZONE,
+    gone_reason_code VARCHAR(64) COLLATE "C",
+    merged_into VARCHAR(512) COLLATE "C",
     PRIMARY KEY (id),
     CONSTRAINT uk_item_business UNIQUE (provenance_code, endpoint_name, provider_id)
 );
@@ -599,6 +602,9 @@ CREATE TABLE reg_prov_endpoint_def (
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     version_expr JSONB,
+    deleted_predicate JSONB,
+    merged_into_expr JSONB,
+    refreshes_endpoint_name VARCHAR(64) COLLATE "C",
     PRIMARY KEY (id)
 );
 
@@ -713,6 +719,10 @@ CREATE TABLE reg_prov_pagination_cfg (
     tail_probe BOOLEAN,
     next_hosts JSONB,
     max_page_bytes INTEGER,
+    empty_page_code VARCHAR(32) COLLATE "C",
+    total_kind_code VARCHAR(32) COLLATE "C",
+    max_shortfall INTEGER,
+    restart_statuses JSONB,
     PRIMARY KEY (id)
 );
 

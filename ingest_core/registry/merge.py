@@ -7,7 +7,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest_core.model.codes import AuthType, BackoffPolicy, EmptyPage, PagePosition, SliceStrategy, TotalKind, WindowMode
+from ingest_core.model.codes import (
+    AuthType,
+    BackoffPolicy,
+    PagePosition,
+    SliceStrategy,
+    TotalKind,
+    WindowMode,
+)
 from ingest_core.model.errors import BadInput
 from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.rows import Row, Rows, in_force, scope_text
@@ -30,7 +37,6 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "position_code": PagePosition.CLIENT.value,
         "ascending": False,
         "tail_probe": False,
-        "empty_page_code": EmptyPage.END.value,
         "total_kind_code": TotalKind.CHECKED.value,
     },
     "window": {

@@ -96,7 +96,7 @@ def _source_defaults(file: SourceFile) -> Row | None:
     paged = file.pagination or any(one.defaults and one.defaults.pagination for one in file.endpoints)
     if paged or "pagination" in said:
         said["pagination"] = {"empty_page_code": EmptyPage.CONTINUE.value, **said.get("pagination", {})}
-    return said or None
+    return {name: said[name] for name in SETTINGS if name in said} or None
 
 
 def _defaults(defaults: Defaults | None) -> Row | None:

@@ -4,7 +4,7 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from ingest_core.model.codes import PagePosition, PaginationType, SliceStrategy, WindowMode
+from ingest_core.model.codes import EmptyPage, PagePosition, PaginationType, SliceStrategy, WindowMode
 from ingest_core.model.instant import CALENDAR_LENGTH, EPOCH, UNIT_LENGTH, format_instant
 from ingest_core.model.spec import PaginationSpec, SlicingSpec, WindowSpec
 from ingest_core.registry.merge import Merged
@@ -50,7 +50,8 @@ def pagination_part(block: Merged, window: Merged, found: Findings) -> Paginatio
         tail_probe=block["tail_probe"],
         next_hosts=block["next_hosts"] or [],
         max_page_bytes=block["max_page_bytes"],
-        empty_page=block["empty_page_code"],
+        # rows from before this key existed do not have it, and mean END; files write CONTINUE out
+        empty_page=block["empty_page_code"] or EmptyPage.END,
         total_kind=block["total_kind_code"],
         max_shortfall=block["max_shortfall"],
         restart_statuses=block["restart_statuses"] or [],

@@ -88,7 +88,7 @@ def test_a_task_is_named_by_its_slice() -> None:
 
 def test_a_run_that_went_well_says_what_it_read() -> None:
     end = conclude(report((1, GOOD), (2, GOOD)), stopped=False)
-    counts = "20 received, 14 inserted, 2 updated, 2 skipped, 2 quarantined"
+    counts = "20 received, 14 inserted, 2 updated, 2 skipped, 0 gone, 2 quarantined"
     assert (end.good, end.message) == (True, f"2 tasks succeeded: {counts}")
 
 

@@ -240,6 +240,10 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "tail_probe": True,
         "next_hosts": ["cdn.example"],
         "max_page_bytes": 1000,
+        "empty_page": "CONTINUE",
+        "total_kind": "ESTIMATE",
+        "max_shortfall": 5,
+        "restart_statuses": [422],
     },
     "window": {
         "mode": ({"align_to": "HOUR"}, "CALENDAR"),

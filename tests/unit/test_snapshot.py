@@ -87,6 +87,10 @@ OTHER_SETTINGS: dict[str, Any] = {
         "tail_probe": True,
         "next_hosts": ["cdn.example"],
         "max_page_bytes": 1000,
+        "empty_page": "CONTINUE",
+        "total_kind": "ESTIMATE",
+        "max_shortfall": 5,
+        "restart_statuses": [422],
     },
     "window": {
         "mode": "CALENDAR",
@@ -153,6 +157,8 @@ OTHER_SETTINGS: dict[str, Any] = {
         "errors": [{"path": "$.error"}],
         "empty": [{"path": "$.none"}],
         "record_error": {"path": "$.bad"},
+        "deleted": {"path": "$.deleted"},
+        "merged_into_path": "$.merged",
     },
     "mapping": {},
     "id_normalizer": "NONE",
@@ -208,7 +214,7 @@ NESTED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
     (
         PredicateSpec,
         {"path": "$.a"},
-        {"path": "$.b", "equals": False, "matches": "x", "message": "$.m", "level": "L1"},
+        {"path": "$.b", "equals": False, "matches": "x", "message": "$.m", "level": "L1", "effect": "RESTART"},
     ),
     (
         DetailSpec,

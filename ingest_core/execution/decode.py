@@ -15,10 +15,10 @@ from ingest_core.execution.predicate import first_that_holds, words_of
 from ingest_core.execution.records import Records, cut_out
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import level_of
-from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
+from ingest_core.model.codes import AnswerEffect, ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.redaction import excerpt
-from ingest_core.model.spec import PaginationSpec, ResponseSpec, SpecSnapshot
+from ingest_core.model.spec import PaginationSpec, PredicateSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.extraction import paths_in
 from ingest_core.registry.paths import EVERY, compile_path, leaf_names, plain_steps, repeated_names
 from ingest_core.registry.values import plain, text_of
@@ -29,10 +29,13 @@ FIRST_ERROR_STATUS = 400
 class PageBroken(Exception):
     """The body is not what this endpoint answers; `level` says how bad that is."""
 
-    def __init__(self, code: str, message: str, level: ErrorLevel | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, level: ErrorLevel | None = None, effect: AnswerEffect | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.level = level or level_of(code)
+        self.restarts = effect == AnswerEffect.RESTART
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class DecodedPage:
     step: int | None = None
     listed: list[str] | None = None
     failed: dict[str, str] = field(default_factory=dict)
+    repeated: frozenset[str] = frozenset()
+    """Listed ids whose records came in the pass before and were not asked for again."""
 
     @property
     def count(self) -> int:
@@ -68,10 +73,9 @@ def says_empty(body: bytes, response: ResponseSpec, status: int) -> bool:
     return first_that_holds(response.empty, _parsed_or_none(body, response)) is not None
 
 
-def stated_level(body: bytes, response: ResponseSpec) -> ErrorLevel | None:
-    """How bad the provider's own words make it, where the Registry knows them."""
-    stated = first_that_holds(response.errors, _parsed_or_none(body, response)) if response.errors else None
-    return stated.level if stated else None
+def stated_error(body: bytes, response: ResponseSpec) -> PredicateSpec | None:
+    """What the provider's own words mean, where the Registry knows them."""
+    return first_that_holds(response.errors, _parsed_or_none(body, response)) if response.errors else None
 
 
 def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
@@ -201,7 +205,8 @@ def _raise_stated_error(document: Any, response: ResponseSpec) -> None:
     stated = first_that_holds(response.errors, document)
     if stated:
         words = excerpt(words_of(stated, document), 200)
-        raise PageBroken("STATED_ERROR", f"the provider answered with an error: {words}", stated.level)
+        message = f"the provider answered with an error: {words}"
+        raise PageBroken("STATED_ERROR", message, stated.level, stated.effect)
 
 
 def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:

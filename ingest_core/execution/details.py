@@ -1,15 +1,15 @@
 """Two phases: a search lists ids, and the records are asked for in batches; a bad id spoils only itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from ingest_core.execution.decode import DecodedPage, decode_detail
-from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.fetch import ANYWHERE, FetchedPage, Fetcher, Spot
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
-from ingest_core.execution.routing import Router, too_many_unusable
+from ingest_core.execution.routing import Router, short_hash, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.record import BadId
@@ -28,20 +28,25 @@ def fetch_whole(
     router: Router,
     request: Request,
     caller: Caller,
+    at: Spot = ANYWHERE,
     *,
-    repeatable: bool,
-    offset: int | None = None,
     bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
+    known: Container[bytes] = frozenset(),
 ) -> FetchedPage:
-    """The page, with the records behind its ids where the source has two phases."""
-    found = fetcher.fetch_to_next(request, repeatable=repeatable, offset=offset)
+    """The page, with the records behind its ids where the source has two phases.
+
+    Records whose id's short hash is `known` came in the pass before, and are not asked for again.
+    """
+    found = fetcher.fetch_to_next(request, at)
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
     named = list(filter(None, dict.fromkeys(ids)))
     bad = bad_ids(named) if named else NO_BAD_IDS
     left_out = {one: known.why for one, known in bad.items() if known.hopeless}
-    details = fetch_details(fetcher, [one for one in named if one not in left_out], caller, bad)
+    repeated = frozenset(one for one in named if short_hash(one) in known)
+    wanted = [one for one in named if one not in left_out and one not in repeated]
+    details = fetch_details(fetcher, wanted, caller, bad)
     page = replace(
         found.page,
         items=details.items,
@@ -49,6 +54,7 @@ def fetch_whole(
         long_numbers=details.long_numbers,
         listed=ids,
         failed=details.failed | left_out,
+        repeated=repeated,
     )
     return replace(found, page=page, details=details.evidence)
 

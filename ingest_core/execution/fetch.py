@@ -2,20 +2,21 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from threading import Event
 
 import stamina
 
-from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, decode_page, says_empty, stated_level
+from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, decode_page, says_empty, stated_error
 from ingest_core.execution.paging import tail_is_doubtful
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.gate.feedback import Feedback, read_feedback
 from ingest_core.gate.ports import GateDecision, Permit, RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
-from ingest_core.model.codes import ErrorLevel, PaginationType
+from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, PaginationType, TotalKind
 from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,28 @@ LINKED = (PaginationType.TOKEN, PaginationType.URL)
 
 PERMIT_LIFE = timedelta(seconds=1)
 """So long a turn holds whatever else is said."""
+
+
+EMPTY_TOO_EARLY = ("EMPTY_TAIL", "EMPTY_BEFORE_TOTAL")
+REFUSED = (400, 404, 416, 422)
+"""How providers refuse a page behind their last one."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """What is known of a page before it is asked for."""
+
+    repeatable: bool = True
+    """Whether asking twice loses nothing."""
+    offset: int | None = None
+    """How many records of the query it skips, where that is known."""
+    beyond: bool = False
+    """Whether all records that the total states have come before it."""
+    after_empty: bool = False
+    """Whether the page before it was empty: then this one is not asked for again for being empty."""
+
+
+ANYWHERE = Spot()
 
 
 class Abandoned(Exception):
@@ -111,34 +134,39 @@ class Fetcher:
         """Whose slower rate it is: that of all plans which were asked for alike."""
         return f"{self.spec.provenance_code}:asked:{self.spec.fingerprint}"
 
-    def fetch(self, request: Request, *, repeatable: bool, offset: int | None = None) -> FetchedPage:
+    def fetch(self, request: Request, at: Spot = ANYWHERE) -> FetchedPage:
         """The page; an answer that may have been given is asked for again only if that loses nothing."""
-
-        def decode(body: bytes) -> DecodedPage:
-            page = decode_page(body, self.spec)
-            missing = page.total - offset if offset is not None and page.total is not None and not page.items else 0
-            if missing > 0:
-                code = "EMPTY_TAIL" if missing < self.spec.paging.page_size else "EMPTY_BEFORE_TOTAL"
-                raise PageBroken(code, f"an empty page at {offset} of {page.total} records")
-            if page.has_more and page.next_token is None and self.spec.paging.type in LINKED:
-                raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where")
-            return page
-
+        # Behind all that the total states, a refusal says that nothing follows.
+        ask = partial(self.ask, request, answers=self.spec.response, empty_statuses=REFUSED if at.beyond else ())
         try:
-            return self.ask(request, decode, self.spec.response, repeatable=repeatable)
+            return ask(lambda body: self._decode(body, at), repeatable=at.repeatable)
         except UpstreamError as error:
-            if error.code != "EMPTY_TAIL" or not repeatable:
+            passes = error.code == "EMPTY_TAIL" or self.spec.paging.empty_page == EmptyPage.CONTINUE
+            if error.code not in EMPTY_TOO_EARLY or not passes or not at.repeatable:
                 raise
-            # Totals count what is never given: less than a page that stays missing is for completeness to judge.
-            return self.ask(request, lambda body: decode_page(body, self.spec), self.spec.response, repeatable=True)
+            # Totals count what is never given: what stays missing is for completeness to judge.
+            return ask(lambda body: decode_page(body, self.spec), repeatable=True)
 
-    def fetch_to_next(self, request: Request, *, repeatable: bool, offset: int | None = None) -> FetchedPage:
+    def _decode(self, body: bytes, at: Spot) -> DecodedPage:
+        """The page, unless it contradicts itself: such an answer is asked for again."""
+        page, paging = decode_page(body, self.spec), self.spec.paging
+        stated = None if paging.total_kind == TotalKind.ESTIMATE or at.after_empty else page.total
+        missing = stated - at.offset if at.offset is not None and stated is not None and not page.items else 0
+        if missing > 0:
+            code = "EMPTY_TAIL" if missing < paging.page_size else "EMPTY_BEFORE_TOTAL"
+            raise PageBroken(code, f"an empty page at {at.offset} of {page.total} records")
+        ends = not page.items and paging.empty_page == EmptyPage.END
+        if page.has_more and page.next_token is None and paging.type in LINKED and not ends:
+            raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where")
+        return page
+
+    def fetch_to_next(self, request: Request, at: Spot = ANYWHERE) -> FetchedPage:
         """The page; where it looks like the last and such pages are known to lie, its next place by a second look."""
-        found = self.fetch(request, repeatable=repeatable, offset=offset)
+        found = self.fetch(request, at)
         if not tail_is_doubtful(self.spec.paging, found.page):
             return found
         self.tally.tail_probes += 1
-        again = self.fetch(request, repeatable=repeatable, offset=offset)
+        again = self.fetch(request, at)
         # The records are those that came first, so that they are counted once.
         return replace(found, page=replace(found.page, next_token=again.page.next_token), tail_probed=True)
 
@@ -156,8 +184,12 @@ class Fetcher:
         *,
         repeatable: bool,
         rate: RateSpec | None = None,
+        empty_statuses: Container[int] = (),
     ) -> FetchedPage:
-        """One answer, decoded; a passing fault is met by asking again; `rate` is what it costs, if that differs."""
+        """One answer, decoded; a passing fault is met by asking again; `rate` is what it costs, if that differs.
+
+        A refusal with one of `empty_statuses` is an empty page.
+        """
         retry = self.spec.retry
 
         def again(error: Exception) -> bool:
@@ -179,11 +211,16 @@ class Fetcher:
         ):
             with attempt:
                 self.tally.retries += attempt.num > 1
-                return self._once(request, decode, answers, rate or self.rate)
+                return self._once(request, decode, answers, rate or self.rate, empty_statuses)
         raise AssertionError("unreachable")
 
     def _once(
-        self, request: Request, decode: Callable[[bytes], DecodedPage], answers: ResponseSpec, rate: RateSpec
+        self,
+        request: Request,
+        decode: Callable[[bytes], DecodedPage],
+        answers: ResponseSpec,
+        rate: RateSpec,
+        empty_statuses: Container[int],
     ) -> FetchedPage:
         if self.abandoned.is_set():
             raise Abandoned
@@ -204,14 +241,16 @@ class Fetcher:
         said = read_feedback(response.status, response.headers, rate, datetime.now(UTC))
         self.gate.feedback(self.rate_key, said)
         self.tally.heard(said)
-        if says_empty(response.body, answers, response.status):
+        if response.status in empty_statuses or says_empty(response.body, answers, response.status):
             return FetchedPage(NO_RECORDS, response, turn, said)
         self._raise_for(response, answers)
         try:
             page = decode(response.body)
         except PageBroken as error:
             message = _untold(error, decode, response)
-            raise UpstreamError(error.code, message, moved=True, level=error.level, status=response.status) from error
+            raise UpstreamError(
+                error.code, message, moved=True, level=error.level, status=response.status, restarts=error.restarts
+            ) from error
         if self.spec.pagination and self.spec.pagination.type == PaginationType.URL:
             page = replace(page, next_token=response.clean_place(page.next_token))
         return FetchedPage(page, response, turn, said)
@@ -244,7 +283,10 @@ class Fetcher:
         )
         if error is None:
             return
-        error.level = stated_level(response.body, answers) or error.level
+        stated = stated_error(response.body, answers)
+        if stated is not None:
+            error.level = stated.level or error.level
+            error.restarts = stated.effect == AnswerEffect.RESTART
         raise error
 
 

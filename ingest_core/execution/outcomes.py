@@ -6,14 +6,15 @@ from typing import Any
 
 from ingest_core.execution.early_end import Progress, can_halve
 from ingest_core.execution.fetch import FetchTally
-from ingest_core.execution.paging import Step
+from ingest_core.execution.paging import COUNTED, Step
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.execution.walk import SliceRestart, Walk
 from ingest_core.gate.taxonomy import UpstreamError, level_of
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
-from ingest_core.model.errors import PatraError, SchemaDrift
+from ingest_core.model.errors import EndUncertain
 from ingest_core.model.record import Arrivals, Counts
 from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.work import Checkpoint
 
 MAX_RESTARTS = 5
 RESTARTS_OF_A_SCROLL = 2
@@ -22,6 +23,9 @@ RESTARTS_OF_A_SCROLL = 2
 MAX_ATTEMPTS = 8
 FIRST_RETRY = timedelta(seconds=15)
 LONGEST_RETRY = timedelta(minutes=15)
+INCOMPLETE = (ResliceReason.SHORTFALL, ResliceReason.UNSTABLE)
+"""Reasons to cut a slice that was read to its end, and not completely."""
+
 BUDGET_PAUSE = timedelta(seconds=30)
 """So long others come first when a task has spent its budget."""
 
@@ -70,6 +74,10 @@ def ended_early(walk: Walk, step: Step) -> Ending:
         forgiven = walk.checkpoint.forgiven(walk.run.attempt_no)
         outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, checkpoint=forgiven, retry_in=BUDGET_PAUSE)
         return outcome, _summary(walk, TaskStatus.QUEUED, error)
+    if step.reslice == ResliceReason.END_UNCERTAIN and not can_halve(walk.task):
+        return failed(walk, error_json(EndUncertain(f"{step.limit}, or see `patra retry --accept-shortfall`")))
+    if step.reslice in INCOMPLETE:  # what is missing may be anywhere in the window: nothing of it is covered
+        return _to_be_cut(replace(walk, progress=Progress()), step.reslice, f"{step.limit}", step.reslice.value)
     return _to_be_cut(walk, step.reslice, f"{step.limit}", "LIMIT_REACHED")
 
 
@@ -101,9 +109,8 @@ def given_back(walk: Walk) -> Ending:
 def restarted(walk: Walk, restart: SliceRestart) -> Ending:
     """The slice begins again at once, but not for ever."""
     error = {"level": ErrorLevel.L1.value, "code": restart.code, "message": str(restart)}
-    shortfall = restart.shortfall or walk.checkpoint.shortfall
-    checkpoint = replace(walk.checkpoint.anew(), restarts=walk.checkpoint.restarts + 1, shortfall=shortfall)
-    at_provider = walk.task.spec.paging.position == PagePosition.SERVER and restart.shortfall is None
+    checkpoint = replace(walk.checkpoint.anew(), restarts=walk.checkpoint.restarts + 1)
+    at_provider = walk.task.spec.paging.position == PagePosition.SERVER
     if at_provider and checkpoint.restarts > RESTARTS_OF_A_SCROLL and can_halve(walk.task):
         return _to_be_cut(replace(walk, progress=Progress()), ResliceReason.RESTARTED, str(restart), restart.code)
     if checkpoint.restarts > MAX_RESTARTS:
@@ -119,7 +126,9 @@ def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
     attempts = walk.run.attempt_no - walk.checkpoint.since_attempt
     in_vain = attempts >= MAX_ATTEMPTS and not (error.unreachable or progressed or error.code == "RATE_WAIT")
     if error.level != ErrorLevel.L1 or in_vain:
-        return failed(walk, error.json())
+        # The token may be what was refused: a retry starts over instead of sending it again.
+        linked = walk.task.spec.paging.type not in COUNTED and not error.in_detail
+        return failed(walk, error.json(), walk.checkpoint.anew() if linked and walk.checkpoint.started else None)
     wait = min(FIRST_RETRY * 2 ** min(attempts - 1, MAX_ATTEMPTS), LONGEST_RETRY)
     wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
     fruitful = progressed or error.unreachable or error.code == "RATE_WAIT"
@@ -130,13 +139,13 @@ def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
 
 def error_json(error: Exception) -> dict[str, Any]:
     """An error that is no answer's, as the ledger keeps it."""
-    code = error.code if isinstance(error, PatraError | SchemaDrift) else type(error).__name__
+    code = getattr(error, "code", None) or type(error).__name__
     return {"level": level_of(code).value, "code": code, "message": str(error) or type(error).__name__}
 
 
-def failed(walk: Walk, error: dict[str, Any]) -> Ending:
-    """The task is over until somebody plans its window again."""
-    outcome = RunOutcome(TaskStatus.FAILED, _stats(walk), error=error)
+def failed(walk: Walk, error: dict[str, Any], checkpoint: Checkpoint | None = None) -> Ending:
+    """The task is over until it is retried or its window is planned again; a retry continues at the checkpoint."""
+    outcome = RunOutcome(TaskStatus.FAILED, _stats(walk), error=error, checkpoint=checkpoint)
     return outcome, _summary(walk, TaskStatus.FAILED, error)
 
 
@@ -157,7 +166,9 @@ def _summary(
 
 
 def _arrivals(walk: Walk) -> Arrivals:
-    return Arrivals(walk.counts.received, walk.counts.late, walk.provider_late_seconds)
+    again = walk.counts.received - walk.counts.inserted - walk.counts.updated
+    received = walk.counts.received - (again if walk.checkpoint.passes else 0)  # a second pass brings no news
+    return Arrivals(received, walk.counts.late, walk.provider_late_seconds)
 
 
 def _stats(walk: Walk) -> dict[str, Any]:
@@ -181,6 +192,9 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "waitTotalMs": round(tally.waited.total_seconds() * 1000),
         "pagesVisited": walk.batches,
         "hasNextLast": walk.step is not None and not walk.step.completes,
+        "passes": walk.checkpoint.passes + walk.checkpoint.ended,
+        "endSignal": walk.checkpoint.end_signal.value if walk.checkpoint.end_signal else None,
+        "weakEnd": walk.checkpoint.weak_end,
         "permitsTotal": tally.permits,
         "retryAfterHits": tally.retry_afters,
     }

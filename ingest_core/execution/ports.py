@@ -139,8 +139,8 @@ class RunLedger(Protocol):
     def fail_batch(self, run: Run, batch: Batch, error: dict[str, Any]) -> None:
         """Close a page that did not come."""
 
-    def seen_ids(self, task: Task) -> bytes:
-        """The id hashes of every page committed since the slice (re)started."""
+    def seen_ids(self, task: Task, since: datetime, until: datetime | None = None) -> bytes:
+        """The id hashes of every page of the task that is committed and was asked for in that time."""
 
     def bad_ids(self, task: Task, ids: list[str]) -> dict[str, BadId]:
         """Which of these ids' details failed before; those that were released are forgotten."""

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from ingest_core.execution.paging import COUNTED, asked_size, read_place, since_of
 from ingest_core.execution.ports import Request
 from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation, TimeUnit
 from ingest_core.model.errors import BadInput
@@ -59,13 +60,13 @@ def render_request(
     spec: SpecSnapshot, window: Window, token: str | None, caller: Caller, part: IdRange | None = None
 ) -> Request:
     """The request for the page at `token` of a window, or of a range of it."""
-    rendered = render_query(spec, window, part)
-    counted = spec.paging.type in (PaginationType.OFFSET, PaginationType.PAGE)
+    rendered = render_query(spec, window, part, since_of(spec.paging, token))
+    number = read_place(token).number if spec.paging.type in COUNTED and token is not None else None
     values = {
-        "page_size": spec.paging.page_size,
+        "page_size": asked_size(spec.paging, token),
         "page_token": token,
-        "page_offset": int(token) if counted and token is not None else None,
-        "page_number": int(token) if counted and token is not None else None,
+        "page_offset": number,
+        "page_number": number,
         "query": rendered.text,
         "contact": caller.contact,
     }
@@ -75,11 +76,21 @@ def render_request(
     return request
 
 
-def render_query(spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Rendered:
-    """The slice's query as the provider takes it: the plan's, and the window's range where the provider knows it."""
+def render_query(
+    spec: SpecSnapshot, window: Window, part: IdRange | None = None, since: datetime | None = None
+) -> Rendered:
+    """The slice's query as the provider takes it: the plan's, and the window's range where the provider knows it.
+
+    `since` is where paging by time has come to: the window's later part is asked for, without overlap.
+    """
     config = spec.time
     query = from_json(spec.expression)
-    bounds = Range(config.field, *bounds_to_ask(window, config)) if config.supports_updated_since else EVERYTHING
+    start, end = bounds_to_ask(window, config)
+    if since is not None:
+        start = max(
+            start, bounds_to_ask(Window(since, window.end), config)[0] + timedelta(seconds=config.overlap_seconds)
+        )
+    bounds = Range(config.field, start, end) if config.supports_updated_since else EVERYTHING
     narrowed = both(query, bounds, part_range(part) if part else EVERYTHING)
     return Renderer(spec.rules, TimeText(config.format, config.time_zone)).render(narrowed)
 

@@ -52,7 +52,10 @@ class _Unusable(Exception):
 
 @dataclass(frozen=True)
 class Routed:
-    """A page's records: usable ones, unusable ones, those that are not this slice's, and a short hash of each."""
+    """A page's records: usable ones, unusable ones, and a short hash of each.
+
+    `outside` counts those that are skipped: of another time than the slice's, or taken in by the pass before.
+    """
 
     records: list[Record]
     rejected: list[Rejected]
@@ -100,7 +103,7 @@ class Router:
         kept = [
             one for one in records if owns is None or "flags" in one.fields or owns.start <= one.updated_at < owns.end
         ]
-        return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept))
+        return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept) + len(page.repeated))
 
     def listed_ids(self, page: DecodedPage, id_path: Expression) -> list[str]:
         """The ids a search page lists, in normal form; a hit without one has none, and stays to be counted."""
@@ -115,7 +118,7 @@ class Router:
         unnamed = _Unusable(QuarantineReason.ID_MISSING, self._shown_id)
         entries += [_reject(unnamed, f'{{"hit": {number}}}') for number in range(nameless)]
         for provider_id in filter(None, dict.fromkeys(page.listed or ())):
-            if provider_id not in came:
+            if provider_id not in came and provider_id not in page.repeated:
                 failure = page.failed.get(provider_id)
                 reason = QuarantineReason.DETAIL_FAILED if failure else QuarantineReason.DETAIL_MISSING
                 fragment = canonical_json({"id": provider_id, **({"error": failure} if failure else {})})

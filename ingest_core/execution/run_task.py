@@ -12,10 +12,11 @@ from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.collecting import rare_collections
+from ingest_core.execution.completeness import Judgement, Verdict
 from ingest_core.execution.details import fetch_listed, fetch_whole
 from ingest_core.execution.early_end import Progress, decide_early_end
 from ingest_core.execution.evidence import http_stats, request_digest, response_digest
-from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
 from ingest_core.execution.lateness import seconds_behind
 from ingest_core.execution.lease_keeper import LeaseKeeper
 from ingest_core.execution.outcomes import (
@@ -41,13 +42,20 @@ from ingest_core.execution.ports import (
     WorkControl,
 )
 from ingest_core.execution.request import Caller, render_detail, render_request
-from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router, too_many_unusable
+from ingest_core.execution.routing import Routed, Router, too_many_unusable
 from ingest_core.execution.walk import (
     SliceRestart,
     Walk,
-    complete_or_restart,
+    accepted_end,
+    after_page,
+    hash_set,
+    judge,
+    page_in_slice,
     place_of,
     raise_restart,
+    refuse_endless,
+    settled,
+    shortfall_note,
     spent,
     warn_of_budget,
 )
@@ -55,7 +63,7 @@ from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
-from ingest_core.model.errors import LeaseLost, SchemaDrift, Unreachable
+from ingest_core.model.errors import EndlessPages, LeaseLost, SchemaDrift, ShortfallTooLarge, Unreachable
 from ingest_core.model.naming import resume_command
 from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
@@ -148,13 +156,14 @@ class TaskRunner:
         task = run.task
         rate = self._gate.live_rate(task.partition, task.spec.rate)
         checkpoint = resume_point(task.spec.paging, task.checkpoint, self._clock.now())
-        hashes = self._ledger.seen_ids(task) if checkpoint.started else b""
-        seen = {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
+        seen = hash_set(self._ledger.seen_ids(task, checkpoint.as_of)) if checkpoint.as_of else set()
+        earlier = checkpoint.last_pass_from
+        known = hash_set(self._ledger.seen_ids(task, earlier, checkpoint.as_of)) if earlier else set()
         detail_rate = self._detail_rate(task)
         fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, detail_rate=detail_rate, sleep=self._nap)
         # What came before this attempt may have been out of order.
         progress = Progress(in_order=not checkpoint.started)
-        return Walk(run, fetcher, Router(task.spec), checkpoint, seen, keeper, progress=progress)
+        return Walk(run, fetcher, Router(task.spec), checkpoint, seen, keeper, known=known, progress=progress)
 
     def _detail_rate(self, task: Task) -> RateSpec | None:
         """What details cost today."""
@@ -180,6 +189,8 @@ class TaskRunner:
             return given_back(walk)
         except UpstreamError as error:
             return upstream_failed(walk, error)
+        except EndlessPages as error:
+            return failed(walk, error_json(error), walk.checkpoint.anew())
         except (LeaseLost, Unreachable):
             raise  # not this task's fault: whoever leases it next goes on
         except Exception as error:
@@ -196,48 +207,80 @@ class TaskRunner:
             raise _Stopped
         pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="fetch")
         try:
-            token = walk.checkpoint.token if walk.checkpoint.started else first_token(walk.task.spec.paging)
-            asked: Asked | None = self._ask(walk, pool, walk.checkpoint.page_no + 1, 1, token, walk.checkpoint.rewinds)
-            while asked:
-                page, step, total = self._receive(walk, asked, self._answer(walk, asked))
-                batch, asked = asked.batch, None
-                checkpoint = _after(walk.checkpoint, batch, step, total)
-                stopped = self._stop.is_set()
-                if not step.ends and not stopped:
-                    asked = self._ask(walk, pool, batch.page_no + 1, batch.batch_no + 1, step.token, checkpoint.rewinds)
-                    walk.fetcher.turn_taken.wait(TURN_SECONDS)
-                self._commit(walk, batch, page, checkpoint)
-                walk.step = step
-                if stopped and not step.ends:
-                    raise _Stopped
+            batch_no = 0
+            while self._walk_pass(walk, pool, batch_no):
+                batch_no = walk.batches
         finally:
             walk.fetcher.abandoned.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(
-        self, walk: Walk, pool: ThreadPoolExecutor, page_no: int, batch_no: int, token: str | None, rewinds: int
-    ) -> Asked:
+    def _walk_pass(self, walk: Walk, pool: ThreadPoolExecutor, batch_no: int) -> bool:
+        """Read the slice to its end, from its start or from where it stands; whether another pass must follow."""
+        begun = walk.checkpoint.started
+        token = walk.checkpoint.token if begun else first_token(walk.task.spec.paging)
+        asked: Asked | None = self._ask(walk, pool, walk.checkpoint, batch_no + 1, Step(token))
+        while asked:
+            page, step, checkpoint = self._receive(walk, asked, self._answer(walk, asked))
+            batch, asked = asked.batch, None
+            verdict: Verdict | None = None
+            if step.completes:
+                verdict = judge(walk, checkpoint)
+                checkpoint, page = self._settle(walk, checkpoint, verdict, page)
+            stopped = self._stop.is_set()
+            if not step.ends and not stopped:
+                asked = self._ask(walk, pool, checkpoint, batch.batch_no + 1, step)
+                walk.fetcher.turn_taken.wait(TURN_SECONDS)
+            self._commit(walk, batch, page, checkpoint)
+            walk.step = step
+            if verdict and verdict.judgement != Judgement.COMPLETE:
+                return self._follow(walk, verdict)
+            if stopped and not step.ends:
+                raise _Stopped
+        return False
+
+    def _settle(
+        self, walk: Walk, checkpoint: Checkpoint, verdict: Verdict, page: PageOutcome
+    ) -> tuple[Checkpoint, PageOutcome]:
+        """What the last page of a pass leaves behind; it commits with that page."""
+        if verdict.judgement == Judgement.ACCEPTED:
+            log.warning("task %s: %s: accepted", walk.task.lease.task_id, verdict.why or checkpoint.accepted)
+            page = replace(page, notes=[shortfall_note(walk, checkpoint, verdict)])
+        return settled(walk, checkpoint, verdict), page
+
+    def _follow(self, walk: Walk, verdict: Verdict) -> bool:
+        """Do what the verdict on a pass says; whether another pass must follow."""
+        if verdict.judgement == Judgement.FAILED:
+            raise ShortfallTooLarge(f"{verdict.why}: see `patra retry --accept-shortfall`")
+        if verdict.judgement == Judgement.CUT:
+            walk.step = Step("", limit=verdict.why, reslice=verdict.reslice)
+            return False
+        if verdict.judgement == Judgement.ACCEPTED:
+            return False
+        log.info("task %s: %s: the slice is read again", walk.task.lease.task_id, verdict.why)
+        walk.begin_pass()
+        if self._stop.is_set():
+            raise _Stopped
+        return True
+
+    def _ask(self, walk: Walk, pool: ThreadPoolExecutor, checkpoint: Checkpoint, batch_no: int, step: Step) -> Asked:
         """Write the page down as asked for, then ask in the background."""
-        spec = walk.task.spec
+        spec, token = walk.task.spec, step.token
         walk.fetcher.turn_taken.clear()
-        digest = before_hash(spec.paging, token, batch_no, rewinds)
-        batch = self._ledger.open_batch(walk.run, page_no, batch_no, token, digest)
+        digest = before_hash(spec.paging, token, batch_no, checkpoint.rewinds, checkpoint.passes)
+        batch = self._ledger.open_batch(walk.run, checkpoint.page_no + 1, batch_no, token, digest)
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
         if walk.task.ids:
             return self._ask_listed(walk, pool, batch, int(token or 0), caller)
         request = render_request(spec, walk.task.window, token, caller, walk.task.range)
         opens = token == first_token(spec.paging)
-        repeatable = opens or spec.paging.position == PagePosition.CLIENT
-        work = partial(
-            fetch_whole,
-            walk.fetcher,
-            walk.router,
-            request,
-            caller,
-            repeatable=repeatable,
+        at = Spot(
+            repeatable=opens or spec.paging.position == PagePosition.CLIENT,
             offset=offset_of(spec.paging, token),
-            bad_ids=partial(self._ledger.bad_ids, walk.task),
+            beyond=step.beyond,
+            after_empty=checkpoint.empties > 0,
         )
+        bad_ids = partial(self._ledger.bad_ids, walk.task)
+        work = partial(fetch_whole, walk.fetcher, walk.router, request, caller, at, bad_ids=bad_ids, known=walk.known)
         return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
@@ -264,7 +307,7 @@ class TaskRunner:
                 raise
         raise _Stopped
 
-    def _receive(self, walk: Walk, asked: Asked, arrived: Arrived) -> tuple[PageOutcome, Step, int | None]:
+    def _receive(self, walk: Walk, asked: Asked, arrived: Arrived) -> tuple[PageOutcome, Step, Checkpoint]:
         """Take the page's records and see what comes next."""
         task, batch = walk.task, asked.batch
         fetched, routed = arrived.fetched, arrived.routed
@@ -276,19 +319,21 @@ class TaskRunner:
             message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)
-        walk.seen.update(hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES))
+        seen_before = len(walk.seen)
+        walk.seen |= hash_set(hashes)
         walk.repetition = walk.repetition.after(hashes, walk.checkpoint.rewinds)
         walk.progress = walk.progress.after(records, task.window)
-        step = next_step(task.spec.paging, fetched.page, place_of(walk, batch, asked.token))
+        decoded = page_in_slice(task, fetched.page, asked.token)
+        step = accepted_end(walk, next_step(task.spec.paging, decoded, place_of(walk, batch, asked.token, routed)))
         step = decide_early_end(task, step, walk.progress, spent(walk, fetched), len(fetched.response.body))
         warn_of_budget(walk, step, spent(walk, fetched))
-        notes = complete_or_restart(walk, fetched) if step.completes else []
+        checkpoint = after_page(walk, batch, step, decoded, len(walk.seen) - seen_before)
+        refuse_endless(walk, checkpoint, step)
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)
         page = PageOutcome(
             records=records,
             rejected=rejected,
-            notes=notes,
             id_hashes=hashes,
             request_digest=request_digest(asked.request, fetched.response),
             response_digest=response_digest(fetched),
@@ -297,7 +342,7 @@ class TaskRunner:
             has_next=not step.completes,
             outside=routed.outside,
         )
-        return page, step, fetched.page.total
+        return page, step, checkpoint
 
     def _drifted(self, task: Task, rejected: list[Rejected], received: int) -> bool:
         """Whether too many records are unusable; those that were so before, and are asked for again, are no news."""
@@ -319,19 +364,3 @@ def _arrive(walk: Walk, batch: Batch, fetch: Callable[[], FetchedPage]) -> Arriv
         walk.fetcher.turn_taken.set()
     filters_here = task.spec.window is not None and not task.spec.window.supports_updated_since
     return Arrived(fetched, walk.router.route(fetched.page, batch.asked_at, task.window if filters_here else None))
-
-
-def _after(checkpoint: Checkpoint, batch: Batch, step: Step, total: int | None) -> Checkpoint:
-    """The checkpoint once the page is in."""
-    return replace(
-        checkpoint,
-        page_no=batch.page_no,
-        token=step.token,
-        token_at=batch.asked_at,
-        as_of=checkpoint.as_of or batch.asked_at,
-        ended=step.completes,
-        limit=None if step.requeues else step.limit,
-        reslice=step.reslice,
-        total=checkpoint.total if total is None else total,
-        rewinds=checkpoint.rewinds + step.rewound,
-    )

@@ -2,19 +2,24 @@
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ingest_core.execution.early_end import Progress, Spent
+from ingest_core.execution.completeness import Judgement, Verdict, endless_reason, judge_end
+from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.early_end import Progress, Spent, can_halve
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lease_keeper import LeaseKeeper
-from ingest_core.execution.paging import COUNTED, Place, Repetition, Step
+from ingest_core.execution.paging import COUNTED, Edge, Place, Repetition, Step, read_place
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.execution.routing import Router
+from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
-from ingest_core.model.codes import ErrorLevel, PagePosition, QuarantineReason
+from ingest_core.model.codes import ErrorLevel, PagePosition, TotalKind
+from ingest_core.model.errors import EndlessPages
+from ingest_core.model.instant import unit_grid
 from ingest_core.model.record import Counts, Rejected
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint, Task
 
 log = logging.getLogger(__name__)
@@ -26,10 +31,14 @@ _TOKEN_PERHAPS_REFUSED = 500
 class SliceRestart(Exception):
     """The slice must be read from its start again."""
 
-    def __init__(self, code: str, message: str, shortfall: int | None = None) -> None:
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-        self.shortfall = shortfall
+
+
+def hash_set(hashes: bytes) -> set[bytes]:
+    """The short hashes that stand one after the other."""
+    return {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
 
 
 @dataclass
@@ -41,7 +50,10 @@ class Walk:
     router: Router
     checkpoint: Checkpoint
     seen: set[bytes]
+    """Short hashes of the records of this pass."""
     keeper: LeaseKeeper
+    known: set[bytes] = field(default_factory=set)
+    """Short hashes of the records of the pass before."""
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
     observed_max: datetime | None = None
@@ -56,6 +68,11 @@ class Walk:
     def task(self) -> Task:
         """What is being worked."""
         return self.run.task
+
+    def begin_pass(self) -> None:
+        """Forget the pages of the last pass, but for the records it brought."""
+        self.known, self.seen = self.seen, set()
+        self.repetition, self.progress, self.step = Repetition(), Progress(), None
 
 
 def spent(walk: Walk, fetched: FetchedPage) -> Spent:
@@ -73,9 +90,13 @@ def warn_of_budget(walk: Walk, step: Step, cost: Spent) -> None:
 
 
 def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
-    """A place that is gone, or that may have moved on without us, is asked for anew from the slice's start."""
+    """Restart the slice where its place is gone, or may have moved on without us."""
     paging = walk.task.spec.paging
-    if batch.page_no == 1 or (paging.position == PagePosition.CLIENT and (paging.type in COUNTED or error.in_detail)):
+    if batch.page_no == 1:
+        return
+    if not error.in_detail and (error.restarts or error.status in paging.restart_statuses):
+        raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
+    if paging.position == PagePosition.CLIENT and (paging.type in COUNTED or error.in_detail):
         return
     again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
     refused = again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1)
@@ -87,21 +108,115 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
         ) from error
 
 
-def place_of(walk: Walk, batch: Batch, token: str | None) -> Place:
+def page_in_slice(task: Task, page: DecodedPage, token: str | None) -> DecodedPage:
+    """The page with the total of the whole slice, as far as a total is stated that can be relied on."""
+    paging = task.spec.paging
+    if page.total is None or paging.total_kind == TotalKind.ESTIMATE:
+        return replace(page, total=None)
+    before = read_place(token).before if paging.type in COUNTED else 0
+    return replace(page, total=page.total + before)
+
+
+def place_of(walk: Walk, batch: Batch, token: str | None, routed: Routed) -> Place:
     """Where a page was in the walk."""
-    at, repeats = walk.checkpoint, walk.repetition.times
-    return Place(token, batch.page_no, len(walk.seen), at.total, at.rewinds, repeats)
+    at = walk.checkpoint
+    return Place(
+        token,
+        batch.page_no,
+        distinct=len(walk.seen),
+        total_before=at.total,
+        rewinds=at.rewinds,
+        repeats=walk.repetition.times,
+        empties=at.empties,
+        edge=edge_of(walk.task, routed),
+    )
 
 
-def complete_or_restart(walk: Walk, fetched: FetchedPage) -> list[Rejected]:
-    """All that the provider stated must have come; the same shortfall twice is noted and accepted."""
-    total = walk.checkpoint.total if fetched.page.total is None else fetched.page.total
-    missing = total - len(walk.seen) if total is not None else 0
-    if missing <= 0:
-        return []
-    message = f"{len(walk.seen)} of {total} records came"
-    if walk.checkpoint.shortfall != missing:
-        raise SliceRestart("SHORTFALL", message, shortfall=missing)
+def edge_of(task: Task, routed: Routed) -> Edge | None:
+    """The unit of time a page ends in, if its source pages in ascending time and the page shows nothing else."""
+    spec = task.spec
+    timed = spec.window is not None and spec.window.supports_updated_since and spec.detail is None
+    if not (timed and spec.paging.ascending and spec.paging.type in COUNTED) or routed.rejected or not routed.records:
+        return None
+    grid = unit_grid(spec.time.unit, spec.time.time_zone)
+    units = [grid.floor(record.updated_at) for record in routed.records]
+    whole = len(routed.records) * ID_HASH_BYTES == len(routed.id_hashes)
+    flagged = any("flags" in record.fields for record in routed.records)
+    if not whole or flagged or units != sorted(units) or units[-1] <= task.window.start:
+        return None
+    last = {record.provider_id for record, unit in zip(routed.records, units, strict=True) if unit == units[-1]}
+    return Edge(units[-1], len(last))
+
+
+def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_records: int) -> Checkpoint:
+    """The checkpoint once the page is committed."""
+    before = walk.checkpoint
+    confirmed = page.total is not None and len(walk.seen) >= page.total
+    counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
+    shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
+    return replace(
+        before,
+        page_no=batch.page_no,
+        token=step.token,
+        token_at=batch.asked_at,
+        as_of=before.as_of or batch.asked_at,
+        ended=step.completes,
+        limit=None if step.requeues else step.limit,
+        reslice=step.reslice,
+        total=before.total if page.total is None else page.total,
+        rewinds=before.rewinds + step.rewound,
+        counting=counts,
+        unsure=before.unsure or shifted,
+        empties=0 if page.count else before.empties + 1,
+        fruitless=0 if new_records or not page.count else before.fruitless + 1,
+        received=before.received + page.count,
+        end_signal=step.signal if step.completes else None,
+    )
+
+
+def refuse_endless(walk: Walk, checkpoint: Checkpoint, step: Step) -> None:
+    """End a slice whose pages do not come to an end, however many attempts they are spread over."""
+    budget = walk.task.budget
+    most = (budget.max_requests, budget.max_records) if budget else (0, 0)
+    why = None if step.ends else endless_reason(checkpoint, *most)
+    if why:
+        raise EndlessPages(f"page {checkpoint.page_no}: {why}; a retry reads the slice from its start again")
+
+
+def judge(walk: Walk, checkpoint: Checkpoint) -> Verdict:
+    """What becomes of a pass that came to the provider's end."""
     task = walk.task
-    fragment = canonical_json({"window": task.window.json(), "total": total, "received": len(walk.seen)})
-    return [Rejected(QuarantineReason.SHORTFALL, task.spec.response.total_path or "$", fragment, hash_text(fragment))]
+    return judge_end(
+        checkpoint,
+        len(walk.seen),
+        agrees=checkpoint.passes > 0 and walk.seen == walk.known,
+        max_shortfall=task.spec.paging.max_shortfall,
+        can_cut=can_halve(task),
+    )
+
+
+def settled(walk: Walk, checkpoint: Checkpoint, verdict: Verdict) -> Checkpoint:
+    """The checkpoint that a verdict on the last page leaves: a task that is retried must never find itself ended."""
+    if verdict.judgement in (Judgement.COMPLETE, Judgement.ACCEPTED):
+        confirmed = checkpoint.total is not None and len(walk.seen) >= checkpoint.total
+        return replace(checkpoint, weak_end=not (confirmed or walk.task.ids))
+    again = checkpoint.next_pass(verdict.missing)
+    if verdict.judgement == Judgement.CUT:
+        return replace(again, limit=verdict.why, reslice=verdict.reslice)
+    return again
+
+
+def accepted_end(walk: Walk, step: Step) -> Step:
+    """The step; an end that cannot be checked is the end where an operator has accepted it."""
+    if step.reslice == ResliceReason.END_UNCERTAIN and walk.checkpoint.accepted is not None:
+        return Step(None, signal=step.signal)
+    return step
+
+
+def shortfall_note(walk: Walk, checkpoint: Checkpoint, verdict: Verdict) -> Rejected:
+    """What quarantine keeps of missing records that were accepted."""
+    task = walk.task
+    told = {"window": task.window.json(), "total": checkpoint.total, "received": len(walk.seen)}
+    fragment = canonical_json({**told, **({"accepted": checkpoint.accepted} if checkpoint.accepted else {})})
+    assert verdict.note is not None
+    return Rejected(verdict.note, task.spec.response.total_path or "$", fragment, hash_text(fragment))

@@ -31,6 +31,10 @@ LEVELS = {
     "STATED_ERROR": ErrorLevel.L2,
     "NEXT_URL_INVALID": ErrorLevel.L2,
     "PagingLoop": ErrorLevel.L2,
+    "EMPTY_PAGES": ErrorLevel.L2,
+    "ENDLESS": ErrorLevel.L2,
+    "SHORTFALL": ErrorLevel.L2,
+    "END_UNCERTAIN": ErrorLevel.L2,
     "SCHEMA_DRIFT": ErrorLevel.L4,
     "CREDENTIAL_MISSING": ErrorLevel.L4,
     "NEXT_URL_ELSEWHERE": ErrorLevel.L4,
@@ -60,6 +64,8 @@ class UpstreamError(Exception):
     retry_after: timedelta | None = None
     unreachable: bool = False
     in_detail: bool = False
+    restarts: bool = False
+    """Whether the source says that this answer means an expired token."""
 
     def __post_init__(self) -> None:
         self.level = self.level or level_of(self.code)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ingest_core.execution.details import fetch_details, fetch_whole
-from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
 from ingest_core.execution.paging import first_token, offset_of
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import Routed, Router
@@ -145,7 +145,7 @@ class SourceCheck:
         token = first_token(self.spec.paging)
         request = render_request(self.spec, self._slice(), token, self._caller)
         offset = offset_of(self.spec.paging, token)
-        return fetch_whole(fetcher, router, request, self._caller, repeatable=True, offset=offset)
+        return fetch_whole(fetcher, router, request, self._caller, Spot(offset=offset))
 
     def _fetch_by_id(self, fetcher: Fetcher) -> FetchedPage:
         if not self._asked.ids:

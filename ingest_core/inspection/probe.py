@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime, timedelta
 
-from ingest_core.execution.fetch import Fetcher
+from ingest_core.execution.fetch import Fetcher, Spot
 from ingest_core.execution.paging import first_token
 from ingest_core.execution.ports import Upstream
 from ingest_core.execution.request import Caller, render_request
@@ -40,7 +40,7 @@ class UpstreamProbe:
         fetcher = Fetcher(asked, rate, self._gate, self._upstream)
         request = render_request(asked, window, first_token(asked.paging), self._caller, part)
         try:
-            page = fetcher.fetch(request, repeatable=False).page
+            page = fetcher.fetch(request, Spot(repeatable=False)).page
         except UpstreamError as error:
             log.warning("%s: no size of %s: %s", spec.provenance_code, window, error)
             return None

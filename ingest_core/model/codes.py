@@ -162,6 +162,17 @@ class AnswerEffect(StrEnum):
     RESTART = "RESTART"
 
 
+class EndSignal(StrEnum):
+    """By what the end of a result was recognised."""
+
+    HAS_MORE_FALSE = "HAS_MORE_FALSE"
+    NO_NEXT_PLACE = "NO_NEXT_PLACE"
+    EMPTY_PAGE = "EMPTY_PAGE"
+    SHORT_PAGE = "SHORT_PAGE"
+    TOTAL_REACHED = "TOTAL_REACHED"
+    REPEATED_PAGE = "REPEATED_PAGE"
+
+
 class WindowMode(StrEnum):
     """How the ends of a window are laid."""
 

@@ -59,5 +59,29 @@ class SchemaDrift(Exception):
     code = "SCHEMA_DRIFT"
 
 
+class EmptyPages(Exception):
+    """The provider keeps naming next pages, and they hold no records."""
+
+    code = "EMPTY_PAGES"
+
+
+class EndlessPages(Exception):
+    """A slice has more pages than any result of its size."""
+
+    code = "ENDLESS"
+
+
+class ShortfallTooLarge(Exception):
+    """More records are missing than are accepted, and the slice cannot be cut smaller."""
+
+    code = "SHORTFALL"
+
+
+class EndUncertain(Exception):
+    """A full last page names no next place, no total is stated, and the slice cannot be cut smaller."""
+
+    code = "END_UNCERTAIN"
+
+
 class PagingLoop(Exception):
     """A run was about to ask for a page it had already asked for."""

@@ -95,7 +95,8 @@ class Counts:
 class PageOutcome:
     """A page, decoded and routed, ready to be committed; notes go to quarantine but are no records.
 
-    `outside` are records of another time than the slice's, which a source that cannot filter sends along.
+    `outside` counts records of another time than the slice's, which a source that cannot filter sends along, and those
+    whose details the pass before has brought.
     """
 
     records: list[Record] = field(default_factory=list)

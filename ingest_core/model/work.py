@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import ControlState, CursorType, Direction, NamespaceScope, Operation
+from ingest_core.model.codes import ControlState, CursorType, Direction, EndSignal, NamespaceScope, Operation
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.slice_spec import BudgetPayload
@@ -133,35 +133,82 @@ def flow_owner(flow_run_id: str, worker: str) -> str:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far a slice has been read, so that any later attempt goes on from there."""
+    """How far a slice has been read, so that any later attempt continues from there.
+
+    A pass reads the slice once from its start to its end. A second pass follows where the first one cannot be trusted.
+    """
 
     page_no: int = 0
+    """Pages of this pass that are committed, over all attempts."""
     token: str | None = None
+    """The place of the next page."""
     token_at: datetime | None = None
+    """When the page that named `token` was asked for."""
     as_of: datetime | None = None
+    """When the first page of this pass was asked for."""
     ended: bool = False
+    """Whether the last page of the last pass is committed."""
     restarts: int = 0
+    """How often the slice was started again because a place in it was lost."""
     shortfall: int | None = None
+    """Records that an earlier pass missed of the stated total."""
     total: int | None = None
+    """The last total that was stated in this pass, unless it is an estimate."""
     rewinds: int = 0
+    """How often this pass went back because records had left the result."""
     limit: str | None = None
     reslice: ResliceReason | None = None
     """What ended the walk before the provider did, should the task not have ended with it."""
     since_attempt: int = 0
-    """Attempts up to this one no longer count: somebody wants the task tried again."""
+    """Attempts up to this one no longer count: an operator retried the task, or they made progress."""
+    passes: int = 0
+    """Passes that were read to their end."""
+    last_pass_from: datetime | None = None
+    """`as_of` of the last complete pass: its pages are what this pass is compared with."""
+    counting: bool = False
+    """Whether `token` is a position, which records that leave or arrive meanwhile shift."""
+    unsure: bool = False
+    """Whether such a shift may have hidden records from this pass: another pass must bring the same ones."""
+    empties: int = 0
+    """Empty pages in a row up to here."""
+    fruitless: int = 0
+    """Pages in a row up to here that brought no new record."""
+    received: int = 0
+    """Records received in this pass, over all attempts."""
+    accepted: str | None = None
+    """Why an operator accepts what the provider gives, although records are missing."""
+    end_signal: EndSignal | None = None
+    """By what the end was recognised."""
+    weak_end: bool = False
+    """Whether no total confirms the end."""
 
     @property
     def started(self) -> bool:
-        """Whether a page has been committed since the slice (re)started."""
+        """Whether a page has been committed since the pass started."""
         return self.page_no > 0
 
     def anew(self) -> "Checkpoint":
-        """The checkpoint of the same slice from its start."""
-        return Checkpoint(restarts=self.restarts, shortfall=self.shortfall, since_attempt=self.since_attempt)
+        """The checkpoint of the same pass from its start."""
+        return Checkpoint(
+            restarts=self.restarts,
+            shortfall=self.shortfall,
+            since_attempt=self.since_attempt,
+            passes=self.passes,
+            last_pass_from=self.last_pass_from,
+            accepted=self.accepted,
+        )
 
-    def retried(self, attempts: int) -> "Checkpoint":
-        """The checkpoint of the same slice, with a clean record after so many attempts."""
-        return replace(self, restarts=0, limit=None, reslice=None, since_attempt=attempts)
+    def next_pass(self, shortfall: int | None) -> "Checkpoint":
+        """The checkpoint of the pass after this one, which missed that many records."""
+        again = replace(self.anew(), passes=self.passes + 1, last_pass_from=self.as_of)
+        return replace(again, shortfall=shortfall or self.shortfall)
+
+    def retried(self, attempts: int, accepted: str | None = None) -> "Checkpoint":
+        """The checkpoint of the same slice after an operator's retry, with a clean record."""
+        nowhere = self.limit is not None and not self.token  # the provider named no place to continue at
+        kept = replace(self.anew() if nowhere else self, restarts=0, limit=None, reslice=None, since_attempt=attempts)
+        fresh = replace(kept, passes=0, shortfall=None, last_pass_from=None, empties=0, fruitless=0)
+        return replace(fresh, accepted=accepted or self.accepted)
 
     def forgiven(self, attempts: int) -> "Checkpoint":
         """The same after attempts that were not in vain."""

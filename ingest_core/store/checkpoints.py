@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ingest_core.model.codes import EndSignal
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint
@@ -22,6 +23,16 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "limit": checkpoint.limit,
         "reslice": checkpoint.reslice.value if checkpoint.reslice else None,
         "sinceAttempt": checkpoint.since_attempt,
+        "passes": checkpoint.passes,
+        "lastPassFrom": format_instant(checkpoint.last_pass_from) if checkpoint.last_pass_from else None,
+        "counting": checkpoint.counting,
+        "unsure": checkpoint.unsure,
+        "empties": checkpoint.empties,
+        "fruitless": checkpoint.fruitless,
+        "received": checkpoint.received,
+        "accepted": checkpoint.accepted,
+        "endSignal": checkpoint.end_signal.value if checkpoint.end_signal else None,
+        "weakEnd": checkpoint.weak_end,
     }
 
 
@@ -42,4 +53,14 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         limit=value.get("limit"),
         reslice=ResliceReason(value["reslice"]) if value.get("reslice") else None,
         since_attempt=value.get("sinceAttempt", 0),
+        passes=value.get("passes", 0),
+        last_pass_from=parse_instant(value["lastPassFrom"]) if value.get("lastPassFrom") else None,
+        counting=value.get("counting", False),
+        unsure=value.get("unsure", False),
+        empties=value.get("empties", 0),
+        fruitless=value.get("fruitless", 0),
+        received=value.get("received", 0),
+        accepted=value.get("accepted"),
+        end_signal=EndSignal(value["endSignal"]) if value.get("endSignal") else None,
+        weak_end=value.get("weakEnd", False),
     )

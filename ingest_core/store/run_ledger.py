@@ -172,17 +172,16 @@ class SqlRunLedger:
 
         self._fenced(run, work)
 
-    def seen_ids(self, task: Task) -> bytes:
-        """The id hashes of every page committed since the slice (re)started."""
-        if not task.checkpoint.started:
-            return b""
+    def seen_ids(self, task: Task, since: datetime, until: datetime | None = None) -> bytes:
+        """The id hashes of every page of the task that is committed and was asked for in that time."""
         table = ing_task_run_batch
         query = (
             sa.select(table.c.id_hashes)
             .where(
                 table.c.task_id == task.lease.task_id,
                 table.c.status_code == BatchStatus.SUCCEEDED.value,
-                table.c.asked_at >= task.checkpoint.as_of,
+                table.c.asked_at >= since,
+                *([table.c.asked_at < until] if until else []),
             )
             .order_by(table.c.id)
         )

@@ -306,7 +306,7 @@ def live_through_everything(stores: Stores) -> None:
     stores.gate.live_rate(PARTITION, run.task.spec.rate)
     stores.gate.acquire("key", run.task.spec.rate, schema_days())
     stores.gate.feedback("key", Feedback(429, schema_days()))
-    stores.ledger.seen_ids(run.task)
+    stores.ledger.seen_ids(run.task, at(0))
     stores.readside.status(SOURCE)
     SqlQuarantineStore(stores.database).entries(SOURCE)
     stores.readside.plan_progress(run.task.lineage.plan_id)

@@ -62,7 +62,7 @@ def first_request(spec: SpecSnapshot) -> Request:
 def fetch(upstream: HttpUpstream, spec: SpecSnapshot) -> FetchedPage:
     """Its first page."""
     fetcher = Fetcher(spec, spec.rate, LocalGate(), upstream, sleep=lambda _seconds: None)
-    return fetcher.fetch(first_request(spec), repeatable=True)
+    return fetcher.fetch(first_request(spec))
 
 
 def failure(upstream: HttpUpstream, spec: SpecSnapshot) -> UpstreamError:

@@ -186,7 +186,7 @@ def fetch(upstream: HttpUpstream, base_url: str, auth: AuthSpec, gate: LocalGate
         auth=auth.model_dump(mode="json"),
     )
     request = render_request(spec, span("00:00", "06:00"), "*", Caller("c"))
-    Fetcher(spec, spec.rate, gate or RecordingGate(), upstream).fetch(request, repeatable=True)
+    Fetcher(spec, spec.rate, gate or RecordingGate(), upstream).fetch(request)
 
 
 @pytest.mark.parametrize(("reference", "rate"), [("env:DEMO_ABSENT", 3.0), ("env:DEMO_KEY", 10.0)])

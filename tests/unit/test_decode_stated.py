@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage, PageBroken, decode_detail, decode_page, says_empty, stated_level
+from ingest_core.execution.decode import DecodedPage, PageBroken, decode_detail, decode_page, says_empty, stated_error
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import SpecSnapshot
 from tests.support.specs import crossref_spec, pubmed_spec
@@ -149,8 +149,9 @@ class TestErrorsWithinASuccess:
         ids=repr,
     )
     def test_the_same_words_tell_how_bad_a_failure_is(self, body: bytes, level: ErrorLevel | None) -> None:
-        assert stated_level(body, self.SPEC.response) == level
-        assert stated_level(body, crossref_spec().response) is None
+        stated = stated_error(body, self.SPEC.response)
+        assert (stated.level if stated else None) == level
+        assert stated_error(body, crossref_spec().response) is None
 
 
 class TestNothingWithinAFailure:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ingest_core.execution.details import Details, fetch_details, fetch_listed, fetch_whole
-from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.routing import Router
@@ -172,7 +172,7 @@ class TestAFaultThatIsNotTheIds:
 def whole(library: Library, spec: SpecSnapshot) -> FetchedPage:
     """A search page with its details."""
     request = render_request(spec, span("00:00", "06:00"), "0", CALLER)
-    return fetch_whole(fetcher_of(library, spec), Router(spec), request, CALLER, repeatable=True, offset=0)
+    return fetch_whole(fetcher_of(library, spec), Router(spec), request, CALLER, Spot(offset=0))
 
 
 class TestASearchPageWithItsDetails:
@@ -197,7 +197,7 @@ class TestASearchPageWithItsDetails:
         spec = spec_of(3)
         library = Library(listed=[])
         request = render_request(spec, span("00:00", "06:00"), "0", CALLER)
-        fetched = fetch_whole(fetcher_of(library, spec), Router(spec), request, CALLER, repeatable=True, offset=None)
+        fetched = fetch_whole(fetcher_of(library, spec), Router(spec), request, CALLER)
 
         assert (fetched.page.items, fetched.page.listed, library.batches) == ([], [], [])
 
@@ -279,7 +279,7 @@ def test_details_cost_what_their_own_rate_says() -> None:
     gate = ScriptedGate()
     fetcher = Fetcher(spec, spec.rate, gate, Library(listed=["1", "2", "3"]))
     request = render_request(spec, span("00:00", "06:00"), "0", CALLER)
-    fetch_whole(fetcher, Router(spec), request, CALLER, repeatable=True)
+    fetch_whole(fetcher, Router(spec), request, CALLER)
 
     assert [rate.cost for _, rate in gate.turns] == [1, 5, 5]
     assert len({key for key, _ in gate.turns}) == 1
@@ -299,7 +299,6 @@ class TestIdsKnownToBeBad:
             Router(spec),
             request,
             CALLER,
-            repeatable=True,
             bad_ids=lambda ids: {k: known[k] for k in ids if k in known},
         )
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from ingest_core.execution.fetch import MAX_GATE_WAIT, FetchedPage, Fetcher
+from ingest_core.execution.fetch import MAX_GATE_WAIT, FetchedPage, Fetcher, Spot
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.feedback import UNTOLD_COOL_DOWN
@@ -31,7 +31,7 @@ class Bench:
         self.fetcher = Fetcher(SPEC, self.rate, self.gate, self.upstream, sleep=self.slept.append)
 
     def fetch(self, *, repeatable: bool = True) -> FetchedPage:
-        return self.fetcher.fetch(REQUEST, repeatable=repeatable)
+        return self.fetcher.fetch(REQUEST, Spot(repeatable=repeatable))
 
     def failure(self, *, repeatable: bool = True) -> UpstreamError:
         with pytest.raises(UpstreamError) as failed:
@@ -65,7 +65,7 @@ def test_a_slower_rate_that_was_asked_for_has_a_queue_of_its_own_before_the_comm
     slow = SPEC.model_copy(update={"rate": RateSpec(requests_per_second=0.5, burst=4, asked_for=True)})
     today, gate, slept = RateSpec(requests_per_second=3, burst=2), ScriptedGate(timedelta(seconds=2)), list[float]()
     fetcher = Fetcher(slow, today, gate, ScriptedUpstream(), sleep=slept.append)
-    fetcher.fetch(REQUEST, repeatable=True)
+    fetcher.fetch(REQUEST)
 
     own = (f"crossref:asked:{slow.fingerprint}", RateSpec(requests_per_second=0.5, burst=1))
     assert gate.turns == [own, ("crossref:-", today)]
@@ -77,7 +77,7 @@ def test_a_turn_of_a_slower_rate_that_is_far_off_is_the_queues_to_wait_for() -> 
     gate, upstream = ScriptedGate(timedelta(seconds=1000)), ScriptedUpstream()
 
     with pytest.raises(UpstreamError) as refused:
-        Fetcher(slow, SPEC.rate, gate, upstream).fetch(REQUEST, repeatable=True)
+        Fetcher(slow, SPEC.rate, gate, upstream).fetch(REQUEST)
 
     assert (refused.value.code, upstream.requests) == ("RATE_WAIT", [])
 
@@ -88,7 +88,7 @@ def test_a_caller_the_provider_knows_may_ask_faster(reference: str, rate: float)
     gate = ScriptedGate()
     today = RateSpec(requests_per_second=3, burst=2, with_credential_per_second=10)
     request = render_request(spec, span("00:00", "06:00"), "*", Caller("c"))
-    Fetcher(spec, today, gate, ScriptedUpstream()).fetch(request, repeatable=True)
+    Fetcher(spec, today, gate, ScriptedUpstream()).fetch(request)
 
     assert [turn.requests_per_second for _, turn in gate.turns] == [rate]
 
@@ -108,7 +108,7 @@ class TestAnEmptyPageBeforeTheTotal:
 
     def test_it_is_asked_for_again(self) -> None:
         bench = Bench(status(200, self.EMPTY), status(200, self.EMPTY))
-        fetched = bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
+        fetched = bench.fetcher.fetch(REQUEST, Spot(offset=6))
 
         assert (fetched.page.items, bench.sent) == ([{"DOI": "a"}], 3)
 
@@ -116,14 +116,14 @@ class TestAnEmptyPageBeforeTheTotal:
         total = 6 + SPEC.paging.page_size
         bench = Bench(*[status(200, self.EMPTY.replace(b"9", str(total).encode()))] * 4)
         with pytest.raises(UpstreamError) as failed:
-            bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
+            bench.fetcher.fetch(REQUEST, Spot(offset=6))
 
         assert (failed.value.level, failed.value.code) == (ErrorLevel.L1, "EMPTY_BEFORE_TOTAL")
         assert (f"at 6 of {total}" in str(failed.value), bench.sent) == (True, 3)
 
     def test_less_than_a_page_that_stays_missing_is_believed_in_the_end(self) -> None:
         bench = Bench(*[status(200, self.EMPTY)] * 4)
-        fetched = bench.fetcher.fetch(REQUEST, repeatable=True, offset=6)
+        fetched = bench.fetcher.fetch(REQUEST, Spot(offset=6))
 
         assert (fetched.page.items, fetched.page.total, bench.sent) == ([], 9, 4)
 
@@ -131,7 +131,7 @@ class TestAnEmptyPageBeforeTheTotal:
     def test_elsewhere_an_empty_page_is_the_end(self, offset: int | None) -> None:
         bench = Bench(status(200, self.EMPTY))
 
-        assert bench.fetcher.fetch(REQUEST, repeatable=True, offset=offset).page.items == []
+        assert bench.fetcher.fetch(REQUEST, Spot(offset=offset)).page.items == []
         assert bench.sent == 1
 
 
@@ -148,7 +148,7 @@ class TestWhatTheBodySays:
 
     def fetch(self, *answers: Response) -> FetchedPage:
         upstream = ScriptedUpstream(*answers)
-        return Fetcher(self.SPEC, self.SPEC.rate, ScriptedGate(), upstream).fetch(REQUEST, repeatable=True)
+        return Fetcher(self.SPEC, self.SPEC.rate, ScriptedGate(), upstream).fetch(REQUEST)
 
     def test_a_404_that_says_nothing_was_found_is_an_empty_page(self) -> None:
         fetched = self.fetch(status(404, b'{"message": "nothing found"}'))

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.paging.counted import CountedPlace, read_place
 from ingest_core.execution.paging.place import Place, Step
-from ingest_core.execution.paging.stopping import decide_step, records_gone
+from ingest_core.execution.paging.stopping import Reach, decide_step, records_gone, step_by_time
 from ingest_core.model.spec import PaginationSpec
 
 
@@ -19,14 +20,23 @@ class PagePaginator:
         return str(self.config.page_base)
 
     def offset(self, token: str | None) -> int | None:
-        """Whole pages."""
-        return None if token is None else (int(token) - self.config.page_base) * self.config.page_size
+        """How many records of the query the whole pages before this one hold."""
+        return None if token is None else self._skipped(read_place(token).number)
+
+    def _skipped(self, number: int) -> int:
+        return (number - self.config.page_base) * self.config.page_size
 
     def step(self, page: DecodedPage, place: Place) -> Step:
-        """The next number; back by whole pages where records have left the result."""
-        here, gone = int(place.token or self.config.page_base), records_gone(page, place)
+        """The next number, or the first behind the records' time; back by whole pages where records have left."""
+        base = self.config.page_base
+        here = read_place(place.token, base)
+        gone = records_gone(page, place) if here.number > base else 0
         if gone:
             pages = -(-gone // self.config.page_size)
-            return Step(str(max(self.config.page_base, here - pages)), rewound=True)
-        token = str(here + 1)
-        return decide_step(self.config, page, place, token, self.offset(token))
+            return Step(CountedPlace(max(base, here.number - pages), here.since, here.before).write(), rewound=True)
+        skipped, reached = self._skipped(here.number), self._skipped(here.number + 1)
+        size = self.config.page_size
+        reach = Reach(here.before + skipped, here.before + reached, reached, here.before, size)
+        token = CountedPlace(here.number + 1, here.since, here.before).write()
+        step = decide_step(self.config, page, place, token, reach)
+        return step_by_time(step, place, here, first=base)

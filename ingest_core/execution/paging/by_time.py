@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from ingest_core.execution.decode import DecodedPage
-from ingest_core.execution.paging.place import END, Place, Step
+from ingest_core.execution.paging.place import Place, Step
+from ingest_core.model.codes import EndSignal
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
 
@@ -24,6 +25,6 @@ class TimePaginator:
     def step(self, page: DecodedPage, place: Place) -> Step:
         """The end, or a limit; never another page."""
         if page.count < self.config.page_size:
-            return END
+            return Step(None, signal=EndSignal.EMPTY_PAGE if page.count == 0 else EndSignal.SHORT_PAGE)
         message = f"a page of {page.count} records is full, and there is no next one"
         return Step("", limit=message, reslice=ResliceReason.PAGE_FULL)

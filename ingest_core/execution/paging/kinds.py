@@ -3,11 +3,10 @@
 from collections.abc import Callable
 
 from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.paging.by_link import LinkedPaginator
 from ingest_core.execution.paging.by_offset import OffsetPaginator
 from ingest_core.execution.paging.by_page import PagePaginator
 from ingest_core.execution.paging.by_time import TimePaginator
-from ingest_core.execution.paging.by_token import TokenPaginator
-from ingest_core.execution.paging.by_url import UrlPaginator
 from ingest_core.execution.paging.paginator import Paginator
 from ingest_core.execution.paging.place import Place, Step
 from ingest_core.model.codes import PaginationType
@@ -16,13 +15,10 @@ from ingest_core.model.spec import PaginationSpec
 KINDS: dict[PaginationType, Callable[[PaginationSpec], Paginator]] = {
     PaginationType.OFFSET: OffsetPaginator,
     PaginationType.PAGE: PagePaginator,
-    PaginationType.TOKEN: TokenPaginator,
-    PaginationType.URL: UrlPaginator,
+    PaginationType.TOKEN: LinkedPaginator,
+    PaginationType.URL: LinkedPaginator,
     PaginationType.TIME: TimePaginator,
 }
-
-COUNTED = (PaginationType.OFFSET, PaginationType.PAGE)
-"""Paging by a number of ours."""
 
 
 def paginator_of(pagination: PaginationSpec) -> Paginator:

@@ -1,22 +1,28 @@
 """Where a page was, and what comes after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
+from ingest_core.model.codes import EndSignal
 from ingest_core.model.slice_codes import ResliceReason
 
 
 @dataclass(frozen=True)
 class Step:
-    """What comes after a page: another one at `token`, or the end; `limit` when the end is ours.
-
-    `requeues` when another attempt goes on there later.
-    """
+    """What comes after a page: another one at `token`, or the end; `limit` when we stop before the provider does."""
 
     token: str | None
     limit: str | None = None
     rewound: bool = False
     reslice: ResliceReason | None = None
     requeues: bool = False
+    """Whether a later attempt continues at `token`."""
+    signal: EndSignal | None = field(default=None, compare=False)
+    """By what the end was recognised."""
+    beyond: bool = field(default=False, compare=False)
+    """Whether the next place is behind all records that the total states: a refusal there is an empty page."""
+    counts: bool = field(default=False, compare=False)
+    """Whether the next place is a position, which records that leave or arrive meanwhile shift."""
 
     @property
     def ends(self) -> bool:
@@ -33,18 +39,32 @@ END = Step(None)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a page was: its token, its number, the records seen up to and with it, and the total stated before it.
+class Edge:
+    """The unit of time in which a page ends, where its records are in ascending order of time."""
 
-    `repeats` is how often in a row this very page had come already.
-    """
+    since: datetime
+    """The unit's beginning."""
+    records: int
+    """How many of the page's records are of this unit: they come again when paging continues at `since`."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page was, and what was known when it came."""
 
     token: str | None
     page_no: int
     distinct: int
+    """Distinct records of this pass, those of the page included."""
     total_before: int | None = None
+    """The last total stated before this page."""
     rewinds: int = 0
     repeats: int = 0
+    """How many pages directly before this one held the same records."""
+    empties: int = 0
+    """How many pages directly before this one were empty."""
+    edge: Edge | None = None
+    """Where paging may continue by time instead of by position."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
 
 
-def before_hash(pagination: PaginationSpec, token: str | None, batch_no: int, rewinds: int = 0) -> str:
-    """The identity of a page within its run: the same again is a loop, unless there is a good reason."""
+def before_hash(pagination: PaginationSpec, token: str | None, batch_no: int, rewinds: int = 0, passes: int = 0) -> str:
+    """The identity of a page within its run: the same again is a loop, unless a rewind or another pass asks for it."""
     at_provider = pagination.position == PagePosition.SERVER
-    return hash_of(token, batch_no if at_provider else None, *([rewinds] if rewinds else []))
+    again = [rewinds, passes] if passes else [rewinds] if rewinds else []
+    return hash_of(token, batch_no if at_provider else None, *again)
 
 
 def resume_point(pagination: PaginationSpec, checkpoint: Checkpoint, now: datetime) -> Checkpoint:

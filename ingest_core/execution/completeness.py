@@ -1,0 +1,96 @@
+"""Whether a slice that was read to its end is complete.
+
+The law: a slice succeeds only if the distinct records of a pass reach the last stated total, or if two passes miss no
+more of it than is accepted; and, where pages were found by position, if two passes in a row brought the same records.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from ingest_core.model.codes import QuarantineReason
+from ingest_core.model.shortfall import shortfall_limit
+from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.work import Checkpoint
+
+MAX_PASSES = 4
+"""A result that differs in every one of so many passes is not stable enough to be read by position."""
+
+MAX_FRUITLESS_PAGES = 50
+"""Pages in a row without a new record: the provider repeats itself."""
+
+PAGES_PER_BUDGET = 100
+LEAST_PAGES = 10_000
+LEAST_RECORDS = 1_000_000
+TOTALS = 3
+"""A slice may take a hundred times its budget, or three times its stated total, before it counts as endless."""
+
+
+class Judgement(Enum):
+    """What becomes of a slice whose last page has come."""
+
+    COMPLETE = auto()
+    ACCEPTED = auto()  # with records missing, and a note of it
+    AGAIN = auto()  # another pass
+    CUT = auto()  # PARTIAL: the window is cut smaller
+    FAILED = auto()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement, and why; `missing` counts the records that the total states and no page brought."""
+
+    judgement: Judgement
+    why: str = ""
+    missing: int = 0
+    reslice: ResliceReason | None = None
+
+    @property
+    def note(self) -> QuarantineReason | None:
+        """What an operator finds in quarantine."""
+        return QuarantineReason.SHORTFALL if self.judgement == Judgement.ACCEPTED else None
+
+
+def judge_end(
+    checkpoint: Checkpoint, distinct: int, *, agrees: bool, max_shortfall: int | None, can_cut: bool
+) -> Verdict:
+    """What becomes of a pass that came to the provider's end.
+
+    `agrees`: whether the pass before this one brought exactly the same records.
+    """
+    missing = max(0, checkpoint.total - distinct) if checkpoint.total is not None else 0
+    unstable = checkpoint.unsure and not agrees
+    if checkpoint.accepted is not None:
+        return Verdict(Judgement.ACCEPTED if missing or unstable else Judgement.COMPLETE, missing=missing)
+    if unstable:
+        return _unstable(checkpoint, missing)
+    if not missing:
+        return Verdict(Judgement.COMPLETE)
+    assert checkpoint.total is not None
+    why = f"{distinct} of {checkpoint.total} records came"
+    if checkpoint.shortfall is None:
+        return Verdict(Judgement.AGAIN, why, missing)
+    limit = shortfall_limit(checkpoint.total, max_shortfall)
+    if missing <= limit:
+        return Verdict(Judgement.ACCEPTED, why, missing)
+    why = f"{why} in {checkpoint.passes + 1} passes, and at most {limit} may be missing"
+    return Verdict(Judgement.CUT if can_cut else Judgement.FAILED, why, missing, ResliceReason.SHORTFALL)
+
+
+def _unstable(checkpoint: Checkpoint, missing: int) -> Verdict:
+    if checkpoint.passes + 1 < MAX_PASSES:
+        why = "pages were found by position: another pass must bring the same records"
+        return Verdict(Judgement.AGAIN, why, missing)
+    why = f"records changed places while they were read: {MAX_PASSES} passes brought different ones"
+    return Verdict(Judgement.CUT, why, missing, ResliceReason.UNSTABLE)
+
+
+def endless_reason(checkpoint: Checkpoint, max_requests: int, max_records: int) -> str | None:
+    """Why a slice counts as endless, over all attempts of a pass; none while it does not."""
+    if checkpoint.fruitless >= MAX_FRUITLESS_PAGES:
+        return f"the last {checkpoint.fruitless} pages brought no new record"
+    total = TOTALS * (checkpoint.total or 0)
+    pages = max(LEAST_PAGES, PAGES_PER_BUDGET * max_requests, total)
+    records = max(LEAST_RECORDS, PAGES_PER_BUDGET * max_records, total)
+    if checkpoint.page_no < pages and checkpoint.received < records:
+        return None
+    return f"{checkpoint.page_no} pages with {checkpoint.received} records came, and there is no end"

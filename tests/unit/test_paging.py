@@ -35,7 +35,9 @@ LIMIT = Step("t2", limit="stopped at max_page 4", reslice=ResliceReason.PAGE_CAP
     ("given", "expected"),
     [
         ({}, GOES_ON),
-        ({"next_token": None}, ENDS),
+        ({"next_token": None, "records": 2}, ENDS),
+        ({"next_token": None, "total": 3, "distinct": 3}, ENDS),
+        ({"next_token": None, "total": 9, "distinct": 3}, ENDS),
         ({"has_more": False}, ENDS),
         ({"has_more": True}, GOES_ON),
         ({"has_more": False, "next_token": None}, ENDS),
@@ -52,7 +54,7 @@ LIMIT = Step("t2", limit="stopped at max_page 4", reslice=ResliceReason.PAGE_CAP
         ({"max_page": 4, "page_no": 3}, GOES_ON),
         ({"max_page": 4, "page_no": 4}, LIMIT),
         ({"max_page": 4, "page_no": 5}, LIMIT),
-        ({"max_page": 4, "page_no": 4, "next_token": None}, ENDS),
+        ({"max_page": 4, "page_no": 4, "next_token": None, "total": 3}, ENDS),
         ({"max_page": 4, "page_no": 4, "records": 0}, ENDS),
         ({"max_page": 4, "page_no": 4, "records": 2, "total": 9, "distinct": 9}, ENDS),
         ({"max_page": 4, "page_no": 4, "has_more": True}, LIMIT),
@@ -81,7 +83,7 @@ def test_an_empty_page_ends_a_scroll_even_with_a_token() -> None:
 
 def test_only_our_own_limit_is_a_limit() -> None:
     assert step(max_page=1).limit
-    assert not step(next_token=None).limit
+    assert not step(next_token=None, records=2).limit
     assert step(max_page=1).ends
 
 
@@ -90,8 +92,8 @@ def test_our_own_limit_completes_nothing_and_the_place_is_kept() -> None:
 
     assert (limited.ends, limited.completes, limited.token) == (True, False, "t2")
     assert limited.reslice == ResliceReason.PAGE_CAP
-    assert (step().reslice, step(next_token=None).reslice) == (None, None)
-    assert step(next_token=None).completes
+    assert (step().reslice, step(next_token=None, records=2).reslice) == (None, None)
+    assert step(next_token=None, records=2).completes
     assert not step().completes
 
 

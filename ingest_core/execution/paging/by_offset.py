@@ -30,8 +30,8 @@ class OffsetPaginator:
         if gone:
             return Step(CountedPlace(max(0, here.number - gone), here.since, here.before).write(), rewound=True)
         size = asked_size(self.config, place.token)
-        # An empty page that is not the end is passed over whole.
-        moved = (page.step if page.step is not None else page.count) if page.count else size
+        # An empty page that is not the end is passed over whole; a step of nothing is none.
+        moved = (page.step if page.step is not None and page.step > 0 else page.count) if page.count else size
         next_place = CountedPlace(here.number + moved, here.since, here.before)
         reach = Reach(here.before + here.number, here.before + next_place.number, next_place.number, here.before, size)
         step = decide_step(self.config, page, place, next_place.write(), reach)

@@ -1,0 +1,149 @@
+"""The habits by which a provider can lose records and nothing in its answers tells: as few as can be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.support.habit_provider import Asked
+from tests.support.habits import LINKED, Change, Cursor, Fault, Habits, Kind, More, Order, Source, Total
+
+COUNTED = (Kind.OFFSET, Kind.PAGE)
+LEAVES_OUT = {Fault.EMPTY, Fault.EMPTY_END, Fault.SHORT, Fault.STUTTER}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A provider, its source file, and what was asked and answered for a task."""
+
+    habits: Habits
+    source: Source
+    asked: list[Asked]
+
+    @property
+    def linked(self) -> bool:
+        """Whether the provider says where the next page is."""
+        return self.habits.kind in LINKED
+
+    @property
+    def counted(self) -> bool:
+        """Whether the client counts."""
+        return self.habits.kind in COUNTED
+
+    @property
+    def too_small(self) -> bool:
+        """Whether the stated total is smaller than the result."""
+        habits = self.habits
+        capped = habits.cap is not None and habits.cap_in_total and not self.source.says_cap
+        return (habits.total == Total.OFF and habits.total_off < 0) or capped
+
+    @property
+    def blind(self) -> bool:
+        """Whether no total says that records are missing."""
+        return self.habits.total == Total.NONE or self.source.total_kind == "ESTIMATE" or self.too_small
+
+    @property
+    def says_more(self) -> bool:
+        """Whether a page says rightly that more follows."""
+        return self.habits.more in (More.RIGHT, More.TRUE)
+
+    @property
+    def changes(self) -> set[Change]:
+        """What happens to the records meanwhile."""
+        always = {self.habits.churn_always} if self.habits.churn_always else set()
+        return {one.change for one in self.habits.churn} | always
+
+    @property
+    def faults(self) -> set[Fault]:
+        """What goes wrong."""
+        return {fault for _, fault in self.habits.faults}
+
+    @property
+    def last_is_short(self) -> bool:
+        """Whether the last page had fewer records than were asked for."""
+        return bool(self.asked) and len(self.asked[-1].page.books) < self.habits.size
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """A habit that cannot be told from an honest one; `weak` if the end must be marked so."""
+
+    name: str
+    reason: str
+    holds: Callable[[Case], bool]
+    weak: bool = True
+
+
+def _token_lost(case: Case) -> bool:
+    lost = case.habits.lost_after is not None or case.faults & {Fault.NO_TOKEN, Fault.EMPTY_END}
+    return bool(case.linked and case.blind and lost and not case.says_more and case.last_is_short)
+
+
+def _leaves_out(case: Case) -> bool:
+    return case.linked and case.blind and bool(case.faults & LEAVES_OUT)
+
+
+def _more_denied(case: Case) -> bool:
+    return case.blind and case.habits.more in (More.FALSE, More.FALSE_EARLY)
+
+
+def _hole(case: Case) -> bool:
+    return case.counted and case.blind and case.habits.hidden_slots and not case.says_more
+
+
+def _cap_unsaid(case: Case) -> bool:
+    return case.habits.cap is not None and not case.source.says_cap and case.blind
+
+
+def _exact_lie(case: Case) -> bool:
+    return case.source.total_kind == "EXACT" and case.too_small
+
+
+def _ascending_lie(case: Case) -> bool:
+    return case.source.ascending and case.habits.order != Order.ASCENDING
+
+
+def _end_lie(case: Case) -> bool:
+    empties = case.habits.empty_run or case.habits.hidden_slots
+    return case.source.empty_page == "END" and case.linked and case.blind and bool(empties)
+
+
+def _short_time_page(case: Case) -> bool:
+    habits = case.habits
+    short = habits.served or habits.short_every or habits.hidden_slots or case.faults & LEAVES_OUT or habits.cap
+    return habits.kind == Kind.TIME and case.blind and bool(short) and not case.says_more
+
+
+def _offset_token(case: Case) -> bool:
+    replaced = Change.SWAP in case.changes or case.changes >= {Change.LEAVE, Change.ARRIVE}
+    hidden = case.linked and case.habits.cursor == Cursor.OFFSET and bool(case.changes)
+    return hidden and (case.blind or replaced)
+
+
+def _moved(case: Case) -> bool:
+    live = case.linked and case.habits.cursor == Cursor.KEYSET and Change.MOVE in case.changes
+    return live and case.blind
+
+
+UNDETECTABLE = (
+    Excuse("lost token", "a page without a next place, short or empty, is how every result ends", _token_lost),
+    Excuse("page left out", "a linked page that skips records by mistake looks like any other", _leaves_out),
+    Excuse("has_more false too early", "an explicit end is believed where no total says otherwise", _more_denied),
+    Excuse("hole of a page", "a counted page that is empty for good is how every result ends", _hole),
+    Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),
+    Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie),
+    Excuse("ascending is not", "the file promises an order that the provider does not keep", _ascending_lie),
+    Excuse("END is not", "the file says that an empty page is the end, and it is not", _end_lie),
+    Excuse("short TIME page", "the only page is short, and nothing says that there is more", _short_time_page),
+    Excuse(
+        "token of an offset",
+        "a token that stands for an offset skips a record when one leaves and another arrives, and the total agrees",
+        _offset_token,
+        weak=False,
+    ),
+    Excuse("moved past the token", "a record moves from what is to be read to what was read, without a total", _moved),
+)
+"""Mirrored in docs/life-cycle.md."""
+
+
+def excuse_of(case: Case) -> Excuse | None:
+    """Why a difference cannot be detected, if so."""
+    return next((one for one in UNDETECTABLE if one.holds(case)), None)

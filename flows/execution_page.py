@@ -74,6 +74,7 @@ def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> str:
     rows: dict[str, object] = {
         "tasks": f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed",
         "queued again": report.requeued,
+        "unconfirmed ends": f"{report.weak_ends} (no total confirms that every record came)",
         "pages": report.batches,
         "requests": report.requests,
         **report.counts.json(),

@@ -60,6 +60,8 @@ def _facts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "slices", f"{told['slices']:,}, cut by {told['strategy']}"
     if told["tasks_existing"]:
         yield "tasks", f"{told['tasks_existing']:,}, which were there already"
+    if told["weak_ends"]:
+        yield "unconfirmed ends", f"{counted(told['weak_ends'], 'slice')}: no total confirms that every record came"
     if sizes.get("smallest"):
         methods = ", ".join(f"{number:,} by {method}" for method, number in sizes["methods"].items())
         yield "records expected", f"{sizes['estimated_records']:,} (slices sized: {methods})"

@@ -17,6 +17,17 @@ PlanId = Annotated[str | None, typer.Option("--plan", help="All of this plan's t
 SliceId = Annotated[str | None, typer.Option("--slice", help="This slice's task.", show_default=False)]
 TaskId = Annotated[str | None, typer.Option("--task", help="This task.", show_default=False)]
 FlowRunId = Annotated[str | None, typer.Option("--flow-run", help="What this flow run worked.", show_default=False)]
+AcceptShortfall = Annotated[
+    bool,
+    typer.Option(
+        "--accept-shortfall",
+        help="Accept what the provider gives, although its total states more or its end cannot be confirmed.",
+    ),
+]
+RetryReason = Annotated[
+    str | None,
+    typer.Option("--reason", help="Why missing records are acceptable; kept in quarantine.", show_default=False),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 SourceArgument = Annotated[str, typer.Argument(help="The source's code.")]
 EndpointOption = Annotated[str | None, typer.Option("--endpoint", help="Only this endpoint.")]
@@ -33,14 +44,36 @@ def register(app: typer.Typer) -> None:
 
 
 def retry(
-    task: TaskId = None, plan: PlanId = None, flow_run: FlowRunId = None, *, yes: Yes = False, as_json: AsJson = False
+    task: TaskId = None,
+    plan: PlanId = None,
+    flow_run: FlowRunId = None,
+    accept_shortfall: AcceptShortfall = False,
+    reason: RetryReason = None,
+    *,
+    yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Queue failed tasks again, and PARTIAL ones that nobody cuts smaller; they go on where they stopped."""
+    """Queue FAILED tasks again, and PARTIAL ones without a pending re-slice request.
+
+    Each task continues where it stopped.
+    """
     scope = _scope({ScopeKind.TASK: task, ScopeKind.PLAN: plan, ScopeKind.FLOW_RUN: flow_run})
+    accepted = _accepted(scope, reason) if accept_shortfall or reason else None
     with open_app() as app:
         _ask("Retry", scope, app, yes=yes or as_json)
-        count = app.control.retry(scope)
+        count = app.control.retry(scope, accepted)
     _tell("queued again", scope, count, as_json=as_json)
+
+
+def _accepted(scope: WorkScope, reason: str | None) -> str:
+    """Why missing records are accepted: of one task, by somebody who says why."""
+    if scope.kind != ScopeKind.TASK or not (reason and reason.strip()):
+        raise BadInput(
+            "USAGE",
+            "--accept-shortfall goes with --task and --reason",
+            remedy='write: patra retry --task 17 --accept-shortfall --reason "the total counts withdrawn records"',
+        )
+    return reason.strip()
 
 
 def cancel(

@@ -44,6 +44,8 @@ class RunSummary:
     error: str | None = None
     unreachable: bool = False
     fused: bool = False
+    weak_end: bool = False
+    """Whether no total confirms the end of the slice."""
 
     @property
     def lost(self) -> bool:
@@ -162,6 +164,7 @@ def _summary(
         waited=walk.fetcher.tally.waited,
         error=str(error["message"]) if error else None,
         unreachable=unreachable,
+        weak_end=status == TaskStatus.SUCCEEDED and walk.checkpoint.weak_end,
     )
 
 

@@ -89,8 +89,11 @@ class WorkControl(Protocol):
     def cancel(self, scope: WorkScope) -> int:
         """End what is live of it; how many tasks it was."""
 
-    def retry(self, scope: WorkScope) -> int:
-        """Queue again what failed of it, and what ended PARTIAL with nobody to cut it; how many tasks it was."""
+    def retry(self, scope: WorkScope, accepted: str | None = None) -> int:
+        """Queue FAILED tasks again, and PARTIAL ones without a pending re-slice request; how many tasks.
+
+        `accepted` says why records that the provider states and does not give may be missing.
+        """
 
     def tasks_of(self, scope: WorkScope) -> dict[str, int]:
         """How many tasks of it are in which state."""

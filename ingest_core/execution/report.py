@@ -34,6 +34,8 @@ class ExecuteReport:
     """Sources that could not be reached, and why: their tasks stay queued."""
     full: list[Partition] = field(default_factory=list)
     """Partitions whose tasks wait, though this executor had time for them: others work there, and there is no room."""
+    weak_ends: int = 0
+    """How many of the tasks that succeeded ended without a total that confirms it."""
     fused: int = 0
     """How many of the failures stopped their partition."""
     resting: list[Resting] = field(default_factory=list)
@@ -52,6 +54,7 @@ class ExecuteReport:
         self.failed += summary.status == TaskStatus.FAILED
         self.requeued += summary.status == TaskStatus.QUEUED
         self.lost += summary.lost
+        self.weak_ends += summary.weak_end
         self.fused += summary.fused
         if summary.error:
             self.errors.append(f"task {summary.task_id}: {summary.error}")
@@ -76,5 +79,6 @@ class ExecuteReport:
             "batches": self.batches,
             "requests": self.requests,
             "records": self.counts.json(),
+            "weak_ends": self.weak_ends,
             "errors": self.errors,
         }

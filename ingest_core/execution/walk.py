@@ -12,6 +12,7 @@ from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lease_keeper import LeaseKeeper
 from ingest_core.execution.paging import COUNTED, Edge, Place, Repetition, Step, read_place
 from ingest_core.execution.ports import Batch, Run
+from ingest_core.execution.request import bounds_to_ask
 from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
@@ -142,7 +143,10 @@ def edge_of(task: Task, routed: Routed) -> Edge | None:
     units = [grid.floor(record.updated_at) for record in routed.records]
     whole = len(routed.records) * ID_HASH_BYTES == len(routed.id_hashes)
     flagged = any("flags" in record.fields for record in routed.records)
-    if not whole or flagged or units != sorted(units) or units[-1] <= task.window.start:
+    # A time outside what was asked for shows that the filter is by another time than the order.
+    start, end = bounds_to_ask(task.window, spec.time)
+    asked_for = grid.floor(start) <= units[0] and units[-1] <= end
+    if not (whole and asked_for) or flagged or units != sorted(units) or units[-1] <= task.window.start:
         return None
     last = {record.provider_id for record, unit in zip(routed.records, units, strict=True) if unit == units[-1]}
     return Edge(units[-1], len(last))

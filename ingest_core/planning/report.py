@@ -128,5 +128,6 @@ class PlanReport:
             "strategy": remarks.get("strategy"),
             "sizes": sizes,
             "stock": remarks.get("stock"),
+            "weak_ends": remarks.get("weak_ends", 0),
             "dry_run": self.dry_run,
         }

@@ -87,7 +87,7 @@ class Drafter:
         paging, records = self.spec.pagination, piece.estimate.records
         return HintsPayload(
             expected_page_size=paging.page_size if paging else None,
-            order=f"{config.field}:{ASCENDING}" if self.spec.window else None,
+            order=f"{config.field}:{ASCENDING}" if paging and paging.ascending else None,
             safety_lag_sec=self.lag_seconds,
             overlap_sec=config.overlap_seconds,
             estimated_records=records,

@@ -323,11 +323,11 @@ class _Compiler:
         found, pagination, window = self._found, self._blocks["pagination"], self._blocks["window"]
         found.degrade(
             self._definition["total_path"] is None,
-            "no total: completeness cannot be checked against one, sizes are estimated from pages and history",
+            "no total: completeness cannot be checked, every end is marked weak, sizes are estimated from pages and history",
         )
         found.degrade(
             pagination["has_more_path"] is None,
-            "no hasMore: pages go on until the next place is missing, the total is reached or a page is empty",
+            "no hasMore: pages go on until the provider names no next place, or a page is empty",
         )
         found.degrade(
             window["supports_updated_since"] is False,

@@ -105,6 +105,10 @@ def _check_predicates(definition: Row, key: str, found: Findings) -> None:
             pattern = predicate.get("matches")
             fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))
             found.need(
+                name == "errors" or "effect" not in predicate, "EFFECT_MISPLACED", ENDPOINTS, f"{key}.{name}", predicate,
+                "only a predicate of `errors` has an effect on the slice", "move it to response.errors, or drop `effect`",
+            )  # fmt: skip
+            found.need(
                 fine, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,
                 "a path or pattern of this predicate does not parse", "write {path: $.error, matches: '^limit'}",
             )  # fmt: skip

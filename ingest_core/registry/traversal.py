@@ -32,6 +32,7 @@ def pagination_part(block: Merged, window: Merged, found: Findings) -> Paginatio
         not cap or size <= cap, "PAGE_SIZE_ABOVE_CAP", "page_size", size,
         f"page_size {size} is above max_page_size {cap}", f"ask for at most {cap}",
     )  # fmt: skip
+    _check_record_cap(kind, size, block["max_records"], rules)
     base = block["page_base"]
     return PaginationSpec(
         type=kind,
@@ -56,6 +57,17 @@ def pagination_part(block: Merged, window: Merged, found: Findings) -> Paginatio
         max_shortfall=block["max_shortfall"],
         restart_statuses=block["restart_statuses"] or [],
     )
+
+
+def _check_record_cap(kind: PaginationType, size: int, cap: int | None, rules: BlockRules) -> None:
+    """An offset is asked for as many records as are left; a numbered page is always as long as the others."""
+    fits = kind != PaginationType.PAGE or cap is None or cap % size == 0
+    divisor = next(one for one in range(min(size, cap or size), 0, -1) if (cap or size) % one == 0)
+    rules.need(
+        fits, "PAGE_SIZE_NOT_DIVIDING", "page_size", size,
+        f"page_size {size} does not divide max_records {cap}: the last page would ask for records beyond it",
+        f"use page_size {divisor}",
+    )  # fmt: skip
 
 
 def _check_page_type(kind: PaginationType, block: Merged, window: Merged, rules: BlockRules) -> None:

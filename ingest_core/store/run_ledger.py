@@ -23,7 +23,7 @@ from ingest_core.store.estimates import note_arrivals, note_reading
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
 from ingest_core.store.quarantine_writer import count_known, read_bad_ids
-from ingest_core.store.settle import close_batches, close_runs, settle_task
+from ingest_core.store.settle import close_batches, close_runs, count_weak_end, settle_task
 from ingest_core.store.tables import ing_item, ing_quarantine, ing_task, ing_task_run, ing_task_run_batch
 from ingest_core.store.transitions import move, move_one
 
@@ -231,6 +231,8 @@ class SqlRunLedger:
             reslices.ask(connection, task, run.run_id, outcome.reslice, rest, now)
         if task.partition.operation_code == Operation.HARVEST and outcome.arrivals != Arrivals():
             note_arrivals(self._database, connection, task, outcome.arrivals, now)
+        if status == TaskStatus.SUCCEEDED and outcome.stats.get("weakEnd"):
+            count_weak_end(connection, task.lineage.plan_id, now)
         if not requeued:
             settle_task(connection, task.lineage.plan_id, task.lineage.slice_id, status, now)
 

@@ -31,6 +31,9 @@ from ingest_core.store.tables import (
 )
 from ingest_core.store.transitions import move
 
+WEAK_ENDS = "weak_ends"
+"""The key of a plan's remarks that counts them."""
+
 _IN_LIST = 500
 
 
@@ -94,6 +97,16 @@ def move_signals(
                 )
                 .values(state_code=after.value, updated_at=now)
             )
+
+
+def count_weak_end(connection: sa.Connection, plan_id: int, now: datetime) -> None:
+    """Count one more slice of a plan whose end no total confirms."""
+    mine = ing_plan.c.id == plan_id
+    # The update locks the plan: of two tasks that end at once, the second sees the first's count.
+    connection.execute(sa.update(ing_plan).where(mine).values(updated_at=now))
+    remarks = connection.execute(sa.select(ing_plan.c.record_remarks).where(mine)).scalar() or {}
+    counted = {**remarks, WEAK_ENDS: remarks.get(WEAK_ENDS, 0) + 1}
+    connection.execute(sa.update(ing_plan).where(mine).values(record_remarks=counted))
 
 
 def settle_plan(connection: sa.Connection, plan_id: int, now: datetime) -> None:

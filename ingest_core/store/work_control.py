@@ -82,21 +82,23 @@ class SqlWorkControl:
         for plan_id in plans:
             settle_plan(connection, plan_id, now)
 
-    def retry(self, scope: WorkScope) -> int:
-        """Queue again what failed of it, and what ended PARTIAL with nobody to cut it. How many tasks it was."""
+    def retry(self, scope: WorkScope, accepted: str | None = None) -> int:
+        """Queue FAILED tasks again, and PARTIAL ones without a pending re-slice request; how many tasks."""
         plans, count, last = self._plans(scope), 0, 0
-        while rows := self._database.transact(partial(self._retry_some, scope, plans, last)):
+        while rows := self._database.transact(partial(self._retry_some, scope, plans, last, accepted)):
             count, last = count + len(rows), rows[-1]
         return count
 
-    def _retry_some(self, scope: WorkScope, plans: list[int], last: int, connection: sa.Connection) -> list[int]:
+    def _retry_some(
+        self, scope: WorkScope, plans: list[int], last: int, accepted: str | None, connection: sa.Connection
+    ) -> list[int]:
         """The next of them; a task that fails again meanwhile is not retried again."""
         now = self._database.now(connection)
         # The update locks the plans: a task of theirs that ends meanwhile sees what is queued again.
         connection.execute(sa.update(ing_plan).where(ing_plan.c.id.in_(plans)).values(updated_at=now))
         rows = self._tasks(connection, scope, sa.and_(ing_task.c.id > last, _unfinished()))
         for row in rows:
-            checkpoint = checkpoint_of(row.checkpoint).retried(row.attempt_count)
+            checkpoint = checkpoint_of(row.checkpoint).retried(row.attempt_count, accepted)
             again = {"expiry_count": 0, "finished_at": None, "scheduled_at": now, "updated_at": now}
             mine, kept = ing_task.c.id == row.id, checkpoint_json(checkpoint)
             move(connection, ing_task, TaskStatus.QUEUED, mine, checkpoint=kept, **again)

@@ -152,7 +152,7 @@ def cases(draw: st.DrawFn, profile: str = "anything") -> Drawn:
         given |= _cap(draw, size)
     if _chosen(draw, profile, "faults"):
         given |= _faults(draw)
-    if draw(_each((False, False, False, True))):
+    if draw(_each((False, False, False, False))):  # TODO gone
         given["deleted"] = draw(_numbers(records))
     habits = Habits(kind=kind, **given)
     return habits, _source(draw, habits)

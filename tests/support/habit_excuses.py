@@ -78,7 +78,9 @@ def _token_lost(case: Case) -> bool:
 
 
 def _leaves_out(case: Case) -> bool:
-    return case.linked and case.blind and bool(case.faults & LEAVES_OUT)
+    """Of counted pages only the first: positions behind it are read in two passes."""
+    single = len({one.place for one in case.asked}) == 1
+    return (case.linked or single) and case.blind and bool(case.faults & LEAVES_OUT)
 
 
 def _more_denied(case: Case) -> bool:
@@ -125,7 +127,11 @@ def _moved(case: Case) -> bool:
 
 UNDETECTABLE = (
     Excuse("lost token", "a page without a next place, short or empty, is how every result ends", _token_lost),
-    Excuse("page left out", "a linked page that skips records by mistake looks like any other", _leaves_out),
+    Excuse(
+        "page left out",
+        "a page that skips records by mistake, linked or the only one, looks like any other",
+        _leaves_out,
+    ),
     Excuse("has_more false too early", "an explicit end is believed where no total says otherwise", _more_denied),
     Excuse("hole of a page", "a counted page that is empty for good is how every result ends", _hole),
     Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),

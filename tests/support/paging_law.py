@@ -30,8 +30,8 @@ from ingest_core.store.tables import (
     ing_task_run_batch,
 )
 from ingest_core.store.work_control import SqlWorkControl
-from tests.support.habit_provider import BEGIN, Asked, Bounds, Endless, HabitProvider, Killed, stops
 from tests.support.habit_excuses import Case, Excuse, excuse_of
+from tests.support.habit_provider import BEGIN, Asked, Bounds, Endless, HabitProvider, Killed, stops
 from tests.support.habits import Habits, Source, Stop, blocks_of, unit_seconds
 from tests.support.stores import Stores, clear, compiled, plan_harvest, rows, wire
 
@@ -165,7 +165,9 @@ def _work_one(desk: Desk, provider: HabitProvider, stop: Event, ended: Ended) ->
 
 def _hurry(database: Database) -> bool:
     """Make tasks due that wait for a later time; whether there are any."""
-    waiting = sa.update(ing_task).where(ing_task.c.status_code == "QUEUED", ing_task.c.scheduled_at > database.now_sql())
+    waiting = sa.update(ing_task).where(
+        ing_task.c.status_code == "QUEUED", ing_task.c.scheduled_at > database.now_sql()
+    )
     with database.write() as connection:
         return connection.execute(waiting.values(scheduled_at=database.now_sql())).rowcount > 0
 
@@ -219,7 +221,9 @@ def _difference(
     ended: Ended, event: dict[str, Any], mine: list[Asked], missing: frozenset[str], truth: int
 ) -> Difference:
     last = [row for row in ended.runs if row["task_id"] == event["task_id"]][-1]
-    notes = [row for row in ended.quarantine if row["reason_code"] == "SHORTFALL" and row["task_id"] == event["task_id"]]
+    notes = [
+        row for row in ended.quarantine if row["reason_code"] == "SHORTFALL" and row["task_id"] == event["task_id"]
+    ]
     totals = [one.page.total for one in mine if one.page.total is not None]
     return Difference(
         event["task_id"],
@@ -336,6 +340,8 @@ def describe(habits: Habits, source: Source, ended: Ended, most: int = 60) -> st
         f"{(row['last_error'] or {}).get('message')}"
         for row in ended.tasks[:20]
     ]
-    ends = {name: row["stats"].get(name) for row in ended.runs[-1:] if row["stats"] for name in ("endSignal", "weakEnd")}
+    ends = {
+        name: row["stats"].get(name) for row in ended.runs[-1:] if row["stats"] for name in ("endSignal", "weakEnd")
+    }
     lines += [f"runs: {len(ended.runs)}, the last one: {ends}", f"watermark: {ended.watermark}"]
     return "\n".join(lines)

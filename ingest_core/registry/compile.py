@@ -323,7 +323,7 @@ class _Compiler:
         found, pagination, window = self._found, self._blocks["pagination"], self._blocks["window"]
         found.degrade(
             self._definition["total_path"] is None,
-            "no total: completeness cannot be checked, every end is marked weak, sizes are estimated from pages and history",
+            "no total: completeness cannot be checked, every end is marked weak, and sizes are estimated",
         )
         found.degrade(
             pagination["has_more_path"] is None,

@@ -104,9 +104,10 @@ def _check_predicates(definition: Row, key: str, found: Findings) -> None:
         for predicate in filter(None, predicates or []):
             pattern = predicate.get("matches")
             fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))
+            restarts = name == "errors" or "effect" not in predicate
             found.need(
-                name == "errors" or "effect" not in predicate, "EFFECT_MISPLACED", ENDPOINTS, f"{key}.{name}", predicate,
-                "only a predicate of `errors` has an effect on the slice", "move it to response.errors, or drop `effect`",
+                restarts, "EFFECT_MISPLACED", ENDPOINTS, f"{key}.{name}", predicate,
+                "only a predicate of `errors` may have an effect", "move it to response.errors, or drop `effect`",
             )  # fmt: skip
             found.need(
                 fine, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,

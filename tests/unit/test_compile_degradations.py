@@ -56,7 +56,7 @@ class TestDegradations:
         document = {**COMPLETE, "pagination": small_document()["pagination"]}
 
         assert degradations(document) == ["no hasMore"]
-        assert "until the next place is missing" in compiled(document).degradations[0]
+        assert "until the provider names no next place" in compiled(document).degradations[0]
 
     def test_without_updated_since_all_is_read_and_filtered_here(self) -> None:
         document = {**COMPLETE, "window": {**COMPLETE["window"], **NO_FILTER}}

@@ -68,7 +68,6 @@ def test_a_slice_carries_its_window_expression_budget_and_hints() -> None:
         "budget": {"maxRequests": 100, "maxRecords": 70_000, "maxDurationSec": 1200, "priority": "HIGH"},
         "hints": {
             "expectedPageSize": 700,
-            "order": "indexed_at:asc",
             "safetyLagSec": 600,
             "overlapSec": 0,
             "estimatedRecords": 5000,

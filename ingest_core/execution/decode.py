@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import orjson
@@ -40,6 +40,7 @@ class DecodedPage:
     """A page's records, parsed and as received, and what it says about the result.
 
     In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
+    `declarations` has, for each record of an XML page, the namespace declarations that its text alone lacks.
     """
 
     items: Sequence[Any]
@@ -51,11 +52,21 @@ class DecodedPage:
     step: int | None = None
     listed: list[str] | None = None
     failed: dict[str, str] = field(default_factory=dict)
+    declarations: list[str] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """How many records the result moved on by."""
         return len(self.items) if self.listed is None else len(self.listed)
+
+
+class _Content(NamedTuple):
+    """The document, its records, their texts, and for XML the declarations that each text lacks."""
+
+    document: Any
+    items: Sequence[Any]
+    raw: list[str]
+    declarations: list[str] = []  # noqa: RUF012 - never changed
 
 
 NO_RECORDS = DecodedPage([], [], None, None, None)
@@ -90,40 +101,40 @@ def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
 
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The page a body holds."""
-    document, items, raw = _read(body, spec.response, spec.pagination, spec.mapping)
-    pagination = spec.pagination
+    content = _read(body, spec.response, spec.pagination, spec.mapping)
+    document, pagination = content.document, spec.pagination
     token = _next_place(document, spec)
     return DecodedPage(
-        items=items,
-        raw=raw,
+        items=content.items,
+        raw=content.raw,
         total=_whole_number(_at(document, spec.response.total_path)),
         next_token=token,
         has_more=_truth(_at(document, pagination.has_more_path)) if pagination else None,
         long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body),
         step=_whole_number(_at(document, pagination.step_path)) if pagination else None,
+        declarations=content.declarations,
     )
 
 
 def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The records a detail answer holds."""
     assert spec.detail is not None
-    _, items, raw = _read(body, spec.detail.response, None, spec.mapping)
+    _, items, raw, declarations = _read(body, spec.detail.response, None, spec.mapping)
+    if spec.detail.response.format == ResponseFormat.XML:  # an element is never nothing
+        return DecodedPage(items, raw, None, None, None, declarations=declarations)
     present = [(item, text) for item, text in zip(items, raw, strict=True) if item is not None]
-    long_numbers = spec.detail.response.format == ResponseFormat.JSON and holds_long_number(body)
     texts = [text for _, text in present]
-    return DecodedPage([item for item, _ in present], texts, None, None, None, long_numbers=long_numbers)
+    return DecodedPage([item for item, _ in present], texts, None, None, None, long_numbers=holds_long_number(body))
 
 
-def _read(
-    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
-) -> tuple[Any, Sequence[Any], list[str]]:
-    """The document, its records, and their texts; an error the provider states is one, whatever the status."""
+def _read(body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> _Content:
+    """What the body holds; an error the provider states is one, whatever the status."""
     if response.format == ResponseFormat.XML:
         return _read_xml(body, response, pagination, mapping)
     body = body.removeprefix(codecs.BOM_UTF8)
     apart = _read_apart(body, response, pagination)
     if apart is not None:
-        _raise_stated_error(apart[0], response)
+        _raise_stated_error(apart.document, response)
         return apart
     document = _parse(body)
     _raise_stated_error(document, response)
@@ -131,13 +142,11 @@ def _read(
     if items is not None and not isinstance(items, list) and plain_steps(response.items_path) is None:
         items = [items]  # jsonpath-ng gives the one it found
     if not isinstance(items, list):
-        return document, _no_items(document, body, response), []
-    return document, items, _raw_items(body, response.items_path, items)
+        return _Content(document, _no_items(document, body, response), [])
+    return _Content(document, items, _raw_items(body, response.items_path, items))
 
 
-def _read_apart(
-    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None
-) -> tuple[Any, Sequence[Any], list[str]] | None:
+def _read_apart(body: bytes, response: ResponseSpec, pagination: PaginationSpec | None) -> _Content | None:
     """The same with the records left to be parsed one by one; none for a page that must be read whole."""
     envelope = _envelope(response.items_path)
     if envelope is None or b"\x00" in body or not _outside(response, pagination):
@@ -149,7 +158,7 @@ def _read_apart(
         raw = [one.decode() for one in found]
     except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError):
         return None
-    return (document, Records(raw, _parse), raw) if _at(document, response.items_path) == [] else None
+    return _Content(document, Records(raw, _parse), raw) if _at(document, response.items_path) == [] else None
 
 
 def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
@@ -165,7 +174,7 @@ def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
 
 def _read_xml(
     body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
-) -> tuple[Any, list[Any], list[str]]:
+) -> _Content:
     try:
         found = read_xml(body, _xml_reading(response, pagination, mapping))
     except XmlBroken as error:
@@ -175,8 +184,8 @@ def _read_xml(
     whole = {**found.value, "items": found.items}
     _raise_stated_error(whole, response)
     if not found.found:
-        return whole, _no_items(whole, body, response), []
-    return whole, found.items, found.raw
+        return _Content(whole, _no_items(whole, body, response), [])
+    return _Content(whole, found.items, found.raw, found.declarations)
 
 
 def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> Reading:

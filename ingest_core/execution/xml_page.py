@@ -15,8 +15,9 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
+from ingest_core.registry.paths import TEXT
+
 MAX_DEPTH = 200
-TEXT = "#text"
 _DECLARATION_BYTES = 200
 _DECLARED = re.compile(r"""^(\ufeff?\s*<\?xml[^>]*?)\s+encoding=["']([A-Za-z0-9._-]+)["']""")
 _ONE_BYTE = re.compile(r"iso-8859-[0-9]{1,2}|windows-125[0-9]")

@@ -4,7 +4,7 @@ import codecs
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import orjson
 
 from ingest_core.execution.predicate import first_that_holds, words_of
 from ingest_core.execution.records import Records, cut_out
+from ingest_core.execution.statements import Statement, StatementInvalid
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import level_of
 from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
@@ -21,7 +22,6 @@ from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import PaginationSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.extraction import paths_in
 from ingest_core.registry.paths import EVERY, compile_path, leaf_names, plain_steps, repeated_names
-from ingest_core.registry.values import plain, text_of
 
 FIRST_ERROR_STATUS = 400
 
@@ -102,17 +102,37 @@ def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The page a body holds."""
     content = _read(body, spec.response, spec.pagination, spec.mapping)
-    document, pagination = content.document, spec.pagination
-    token = _next_place(document, spec)
-    return DecodedPage(
-        items=content.items,
-        raw=content.raw,
-        total=_whole_number(_at(document, spec.response.total_path)),
-        next_token=token,
-        has_more=_truth(_at(document, pagination.has_more_path)) if pagination else None,
-        long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body),
-        step=_whole_number(_at(document, pagination.step_path)) if pagination else None,
-        declarations=content.declarations,
+    try:
+        page = _page(content, spec)
+    except StatementInvalid as error:
+        raise PageBroken(error.code, str(error)) from error
+    return replace(page, long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body))
+
+
+def _page(content: _Content, spec: SpecSnapshot) -> DecodedPage:
+    """The page with what it says about its result; StatementInvalid where a value cannot be what it is read as."""
+    xml = spec.response.format == ResponseFormat.XML
+
+    def said(key: str, path: str | None) -> Statement:
+        return Statement(key, path or "", _at(content.document, path), xml)
+
+    total = said("response.total", spec.response.total_path).total()
+    page = DecodedPage(content.items, content.raw, total, None, None, declarations=content.declarations)
+    paging = spec.pagination
+    if paging is None:
+        return page
+    by_url = paging.type == PaginationType.URL
+    place = (
+        said("pagination.next_url", paging.next_url_path)
+        if by_url
+        else said("pagination.next_token", paging.next_token_path)
+    )
+    token = place.next_place()
+    return replace(
+        page,
+        next_token=_without_param(token, spec.auth.name) if token and by_url and spec.auth.name else token,
+        has_more=said("pagination.has_more", paging.has_more_path).more_follows(),
+        step=said("pagination.step", paging.step_path).step(len(content.items)),
     )
 
 
@@ -194,7 +214,9 @@ def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapp
     every = ("*",) if response.items_path.endswith(".*") else ()
     known = [*response.errors, *response.empty, *([response.record_error] if response.record_error else [])]
     predicates = [path for one in known for path in (one.path, one.message) if path]
-    paging = [pagination.next_token_path, pagination.next_url_path] if pagination else []
+    paging = [response.total_path]
+    if pagination:
+        paging += [pagination.next_token_path, pagination.next_url_path, pagination.has_more_path, pagination.step_path]
     version = [response.version_path] if response.version_path is not None else []
     known_by = [response.id_path, response.updated_at_path, *version]
     paths = list(paths_in([mapping, *known_by, *filter(None, paging), *predicates]))
@@ -218,17 +240,6 @@ def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:
     if first_that_holds(response.empty, document):
         return []
     raise PageBroken("ITEMS_MISSING", f"no list at {response.items_path}: {_start_of(body)}")
-
-
-def _next_place(document: Any, spec: SpecSnapshot) -> str | None:
-    if spec.pagination is None:
-        return None
-    by_url = spec.pagination.type == PaginationType.URL
-    found = plain(_at(document, spec.pagination.next_url_path if by_url else spec.pagination.next_token_path))
-    token = found[0] if isinstance(found, list) else found
-    if token is None:
-        return None
-    return _without_param(token, spec.auth.name) if by_url and spec.auth.name else str(token)
 
 
 def _without_param(url: str, name: str) -> str:
@@ -257,19 +268,6 @@ def _refuse_constant(name: str) -> Any:
 
 def _at(document: Any, path: str | None) -> Any:
     return compile_path(path)(document) if path else None
-
-
-def _truth(value: Any) -> bool | None:
-    if isinstance(value, str):
-        return value.strip().lower() not in {"", "false", "no", "n", "0"}
-    return bool(value) if value is not None else None
-
-
-def _whole_number(value: Any) -> int | None:
-    try:
-        return int(text_of(value) if isinstance(value, dict) else value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _start_of(body: bytes, limit: int = 120) -> str:

@@ -136,6 +136,11 @@ def _page(content: _Content, spec: SpecSnapshot) -> DecodedPage:
     )
 
 
+def document_of(body: bytes, spec: SpecSnapshot) -> Any:
+    """The document that the paths of a page go over."""
+    return _read(body, spec.response, spec.pagination, spec.mapping).document
+
+
 def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The records a detail answer holds."""
     assert spec.detail is not None

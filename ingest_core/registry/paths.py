@@ -37,7 +37,7 @@ Step = str | int | Where
 def compile_path(path: str) -> Getter:
     """A function that finds the path's value: a list where the path has `[*]`, None where it leads nowhere."""
     steps = plain_steps(path)
-    return _jsonpath(path) if steps is None else _chain(steps)
+    return _jsonpath(path) if steps is None else compile_steps(steps)
 
 
 def path_parses(path: str) -> bool:
@@ -88,12 +88,13 @@ def leaf_names(path: str) -> set[str]:
     return set(names[-1:])
 
 
-def _chain(steps: tuple[Step, ...]) -> Getter:
+def compile_steps(steps: tuple[Step, ...]) -> Getter:
+    """A function that follows the steps."""
     for at, step in enumerate(steps):
         if step == EVERY or isinstance(step, Where):
             wheres = tuple(takewhile(lambda one: isinstance(one, Where), steps[at:]))
             rest = steps[at + max(1, len(wheres)) :]
-            return _every(_chain(steps[:at]), wheres, _chain(rest), last=not rest)
+            return _every(compile_steps(steps[:at]), wheres, compile_steps(rest), last=not rest)
     if len(steps) == 1 and isinstance(steps[0], str):
         return _field(steps[0])
 

@@ -82,11 +82,13 @@ def source_check(
         if not as_json:
             _show_check(report, whole=whole)
         if send:
-            report["page"] = check.send(found.gate)
+            report["page"], about_page = check.send(found.gate)
+            report["warnings"] = [*report["warnings"], *about_page]
     if as_json:
         print_json(report)
     elif send:
         _show_page(report["page"])
+        _show_warnings(about_page)
 
 
 def read_assignments(given: list[str] | None) -> dict[str, str]:
@@ -131,8 +133,7 @@ def _show_check(report: dict[str, Any], *, whole: bool) -> None:
     print_table(title, ("setting", "value", "from"), ((one["key"], one["value"], one["origin"]) for one in shown))
     if len(shown) < len(report["settings"]):
         console.print(f"{len(report['settings']) - len(shown)} platform defaults are not shown (--all)")
-    for warning in report["warnings"]:
-        errors.print(f"warning: {warning}", style="yellow", markup=False)
+    _show_warnings(report["warnings"])
     for degradation in report["degradations"]:
         console.print(f"note: {degradation}", markup=False)
     for request in report["requests"]:
@@ -142,6 +143,11 @@ def _show_check(report: dict[str, Any], *, whole: bool) -> None:
             console.print(f"  {name}: {value}", markup=False)
         if request["body"] is not None:
             console.print(f"  body: {request['body']}", markup=False)
+
+
+def _show_warnings(warnings: list[str]) -> None:
+    for warning in warnings:
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
 
 
 def _show_page(page: dict[str, Any]) -> None:

@@ -4,15 +4,16 @@ import codecs
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import orjson
 
 from ingest_core.execution.predicate import first_that_holds, words_of
 from ingest_core.execution.records import Records, cut_out
+from ingest_core.execution.statements import Statement, StatementInvalid
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import level_of
 from ingest_core.model.codes import AnswerEffect, ErrorLevel, PaginationType, ResponseFormat
@@ -21,7 +22,6 @@ from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import PaginationSpec, PredicateSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.extraction import paths_in
 from ingest_core.registry.paths import EVERY, compile_path, leaf_names, plain_steps, repeated_names
-from ingest_core.registry.values import plain, text_of
 
 FIRST_ERROR_STATUS = 400
 
@@ -43,6 +43,7 @@ class DecodedPage:
     """A page's records, parsed and as received, and what it says about the result.
 
     In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
+    `declarations` has, for each record of an XML page, the namespace declarations that its text alone lacks.
     """
 
     items: Sequence[Any]
@@ -56,11 +57,21 @@ class DecodedPage:
     failed: dict[str, str] = field(default_factory=dict)
     repeated: frozenset[str] = frozenset()
     """Listed ids whose records came in the pass before and were not asked for again."""
+    declarations: list[str] = field(default_factory=list)
 
     @property
     def count(self) -> int:
         """How many records the result moved on by."""
         return len(self.items) if self.listed is None else len(self.listed)
+
+
+class _Content(NamedTuple):
+    """The document, its records, their texts, and for XML the declarations that each text lacks."""
+
+    document: Any
+    items: Sequence[Any]
+    raw: list[str]
+    declarations: list[str] = []  # noqa: RUF012 - never changed
 
 
 NO_RECORDS = DecodedPage([], [], None, None, None)
@@ -94,40 +105,65 @@ def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
 
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The page a body holds."""
-    document, items, raw = _read(body, spec.response, spec.pagination, spec.mapping)
-    pagination = spec.pagination
-    token = _next_place(document, spec)
-    return DecodedPage(
-        items=items,
-        raw=raw,
-        total=_whole_number(_at(document, spec.response.total_path)),
-        next_token=token,
-        has_more=_truth(_at(document, pagination.has_more_path)) if pagination else None,
-        long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body),
-        step=_whole_number(_at(document, pagination.step_path)) if pagination else None,
+    content = _read(body, spec.response, spec.pagination, spec.mapping)
+    try:
+        page = _page(content, spec)
+    except StatementInvalid as error:
+        raise PageBroken(error.code, str(error)) from error
+    return replace(page, long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body))
+
+
+def _page(content: _Content, spec: SpecSnapshot) -> DecodedPage:
+    """The page with what it says about its result; StatementInvalid where a value cannot be what it is read as."""
+    xml = spec.response.format == ResponseFormat.XML
+
+    def said(key: str, path: str | None) -> Statement:
+        return Statement(key, path or "", _at(content.document, path), xml)
+
+    total = said("response.total", spec.response.total_path).total()
+    page = DecodedPage(content.items, content.raw, total, None, None, declarations=content.declarations)
+    paging = spec.pagination
+    if paging is None:
+        return page
+    by_url = paging.type == PaginationType.URL
+    place = (
+        said("pagination.next_url", paging.next_url_path)
+        if by_url
+        else said("pagination.next_token", paging.next_token_path)
     )
+    token = place.next_place()
+    return replace(
+        page,
+        next_token=_without_param(token, spec.auth.name) if token and by_url and spec.auth.name else token,
+        has_more=said("pagination.has_more", paging.has_more_path).more_follows(),
+        step=said("pagination.step", paging.step_path).step(len(content.items)),
+    )
+
+
+def document_of(body: bytes, spec: SpecSnapshot) -> Any:
+    """The document that the paths of a page go over."""
+    return _read(body, spec.response, spec.pagination, spec.mapping).document
 
 
 def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The records a detail answer holds."""
     assert spec.detail is not None
-    _, items, raw = _read(body, spec.detail.response, None, spec.mapping)
+    _, items, raw, declarations = _read(body, spec.detail.response, None, spec.mapping)
+    if spec.detail.response.format == ResponseFormat.XML:  # an element is never nothing
+        return DecodedPage(items, raw, None, None, None, declarations=declarations)
     present = [(item, text) for item, text in zip(items, raw, strict=True) if item is not None]
-    long_numbers = spec.detail.response.format == ResponseFormat.JSON and holds_long_number(body)
     texts = [text for _, text in present]
-    return DecodedPage([item for item, _ in present], texts, None, None, None, long_numbers=long_numbers)
+    return DecodedPage([item for item, _ in present], texts, None, None, None, long_numbers=holds_long_number(body))
 
 
-def _read(
-    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
-) -> tuple[Any, Sequence[Any], list[str]]:
-    """The document, its records, and their texts; an error the provider states is one, whatever the status."""
+def _read(body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> _Content:
+    """What the body holds; an error the provider states is one, whatever the status."""
     if response.format == ResponseFormat.XML:
         return _read_xml(body, response, pagination, mapping)
     body = body.removeprefix(codecs.BOM_UTF8)
     apart = _read_apart(body, response, pagination)
     if apart is not None:
-        _raise_stated_error(apart[0], response)
+        _raise_stated_error(apart.document, response)
         return apart
     document = _parse(body)
     _raise_stated_error(document, response)
@@ -135,13 +171,11 @@ def _read(
     if items is not None and not isinstance(items, list) and plain_steps(response.items_path) is None:
         items = [items]  # jsonpath-ng gives the one it found
     if not isinstance(items, list):
-        return document, _no_items(document, body, response), []
-    return document, items, _raw_items(body, response.items_path, items)
+        return _Content(document, _no_items(document, body, response), [])
+    return _Content(document, items, _raw_items(body, response.items_path, items))
 
 
-def _read_apart(
-    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None
-) -> tuple[Any, Sequence[Any], list[str]] | None:
+def _read_apart(body: bytes, response: ResponseSpec, pagination: PaginationSpec | None) -> _Content | None:
     """The same with the records left to be parsed one by one; none for a page that must be read whole."""
     envelope = _envelope(response.items_path)
     if envelope is None or b"\x00" in body or not _outside(response, pagination):
@@ -153,7 +187,7 @@ def _read_apart(
         raw = [one.decode() for one in found]
     except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError):
         return None
-    return (document, Records(raw, _parse), raw) if _at(document, response.items_path) == [] else None
+    return _Content(document, Records(raw, _parse), raw) if _at(document, response.items_path) == [] else None
 
 
 def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
@@ -169,7 +203,7 @@ def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
 
 def _read_xml(
     body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
-) -> tuple[Any, list[Any], list[str]]:
+) -> _Content:
     try:
         found = read_xml(body, _xml_reading(response, pagination, mapping))
     except XmlBroken as error:
@@ -179,8 +213,8 @@ def _read_xml(
     whole = {**found.value, "items": found.items}
     _raise_stated_error(whole, response)
     if not found.found:
-        return whole, _no_items(whole, body, response), []
-    return whole, found.items, found.raw
+        return _Content(whole, _no_items(whole, body, response), [])
+    return _Content(whole, found.items, found.raw, found.declarations)
 
 
 def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> Reading:
@@ -189,7 +223,9 @@ def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapp
     every = ("*",) if response.items_path.endswith(".*") else ()
     known = [*response.errors, *response.empty, *([response.record_error] if response.record_error else [])]
     predicates = [path for one in known for path in (one.path, one.message) if path]
-    paging = [pagination.next_token_path, pagination.next_url_path] if pagination else []
+    paging = [response.total_path]
+    if pagination:
+        paging += [pagination.next_token_path, pagination.next_url_path, pagination.has_more_path, pagination.step_path]
     version = [response.version_path] if response.version_path is not None else []
     known_by = [response.id_path, response.updated_at_path, *version]
     paths = list(paths_in([mapping, *known_by, *filter(None, paging), *predicates]))
@@ -214,17 +250,6 @@ def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:
     if first_that_holds(response.empty, document):
         return []
     raise PageBroken("ITEMS_MISSING", f"no list at {response.items_path}: {_start_of(body)}")
-
-
-def _next_place(document: Any, spec: SpecSnapshot) -> str | None:
-    if spec.pagination is None:
-        return None
-    by_url = spec.pagination.type == PaginationType.URL
-    found = plain(_at(document, spec.pagination.next_url_path if by_url else spec.pagination.next_token_path))
-    token = found[0] if isinstance(found, list) else found
-    if token is None:
-        return None
-    return _without_param(token, spec.auth.name) if by_url and spec.auth.name else str(token)
 
 
 def _without_param(url: str, name: str) -> str:
@@ -253,19 +278,6 @@ def _refuse_constant(name: str) -> Any:
 
 def _at(document: Any, path: str | None) -> Any:
     return compile_path(path)(document) if path else None
-
-
-def _truth(value: Any) -> bool | None:
-    if isinstance(value, str):
-        return value.strip().lower() not in {"", "false", "no", "n", "0"}
-    return bool(value) if value is not None else None
-
-
-def _whole_number(value: Any) -> int | None:
-    try:
-        return int(text_of(value) if isinstance(value, dict) else value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _start_of(body: bytes, limit: int = 120) -> str:

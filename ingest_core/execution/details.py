@@ -51,6 +51,7 @@ def fetch_whole(
         found.page,
         items=details.items,
         raw=details.raw,
+        declarations=details.declarations,
         long_numbers=details.long_numbers,
         listed=ids,
         failed=details.failed | left_out,
@@ -65,6 +66,7 @@ class Details:
     def __init__(self) -> None:
         self.items: list[Any] = []
         self.raw: list[str] = []
+        self.declarations: list[str] = []
         self.long_numbers = False
         self.failed: dict[str, str] = {}
         self.evidence: list[dict[str, object]] = []
@@ -76,6 +78,7 @@ class Details:
         self.last = fetched.response
         self.items += page.items
         self.raw += page.raw
+        self.declarations += page.declarations
         self.long_numbers = self.long_numbers or page.long_numbers
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
@@ -86,7 +89,17 @@ class Details:
 
     def as_page(self, ids: list[str]) -> FetchedPage:
         """The records as a page of their own, for a refresh by id."""
-        page = DecodedPage(self.items, self.raw, None, None, None, self.long_numbers, listed=ids, failed=self.failed)
+        page = DecodedPage(
+            self.items,
+            self.raw,
+            None,
+            None,
+            None,
+            self.long_numbers,
+            listed=ids,
+            failed=self.failed,
+            declarations=self.declarations,
+        )
         return FetchedPage(page, self.last or NO_ANSWER, details=self.evidence)
 
 

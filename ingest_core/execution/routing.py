@@ -11,6 +11,7 @@ import orjson
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.predicate import holds
+from ingest_core.execution.xml_page import declared_alone
 from ingest_core.model.canonical import canonical_json, hash_of, hash_text
 from ingest_core.model.codes import QuarantineReason, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
@@ -86,9 +87,11 @@ class Router:
         records: list[Record] = []
         rejected: list[Rejected] = []
         hashes = bytearray()
-        for item, raw in zip(page.items, page.raw, strict=True):
+        # Only XML has texts that lack declarations.
+        declarations = page.declarations or [""] * len(page.raw)
+        for item, raw, lacking in zip(page.items, page.raw, declarations, strict=True):
             try:
-                record = self._record(item, raw, asked_at, long_numbers=page.long_numbers)
+                record = self._record(item, raw, lacking, asked_at, long_numbers=page.long_numbers)
                 records.append(record)
                 hashes += short_hash(record.provider_id)
             except _Unusable as unusable:
@@ -126,11 +129,11 @@ class Router:
                 entries.append(replace(_reject(unusable, fragment), fragment_hash=hash_of(provider_id)))
         return entries
 
-    def _record(self, item: Any, raw: str, asked_at: datetime, *, long_numbers: bool) -> Record:
+    def _record(self, item: Any, raw: str, lacking: str, asked_at: datetime, *, long_numbers: bool) -> Record:
         if not isinstance(item, dict):
             raise _Unusable(QuarantineReason.NOT_AN_OBJECT, self._items_path)
         provider_id = self._provider_id(self._id(item))
-        payload, payload_hash = self._payload(item, raw, provider_id, long_numbers=long_numbers)
+        payload, payload_hash = self._payload(item, raw, lacking, provider_id, long_numbers=long_numbers)
         if self._record_error is not None and holds(self._record_error, item):
             raise _Unusable(QuarantineReason.RECORD_ERROR, self._record_error.path, provider_id)
         updated_at = asked_at if self._updated_at is None else self._instant(self._updated_at(item), provider_id)
@@ -159,12 +162,18 @@ class Router:
                 fields[name] = value
         return fields
 
-    def _payload(self, item: dict[str, Any], raw: str, provider_id: str, *, long_numbers: bool) -> tuple[str, str]:
-        """The record as the store keeps it: JSON as received, XML as received within JSON."""
+    def _payload(
+        self, item: dict[str, Any], raw: str, lacking: str, provider_id: str, *, long_numbers: bool
+    ) -> tuple[str, str]:
+        """The record as the store keeps it: JSON as received, XML within JSON; and the hash of what was received.
+
+        XML gets the namespace declarations it lacks, so that it can be parsed alone. They are not part of the hash: a
+        provider that declares them elsewhere has changed no record.
+        """
         if _too_large(raw, {}):
             raise _Unusable(QuarantineReason.TOO_LARGE, "$", provider_id)
         if self._format == ResponseFormat.XML:
-            return orjson.dumps({"xml": raw}).decode(), hash_text(raw)
+            return orjson.dumps({"xml": declared_alone(raw, lacking)}).decode(), hash_text(raw)
         return raw, _content_hash(item, raw, provider_id, long_numbers=long_numbers)
 
     def _provider_id(self, value: Any) -> str:

@@ -4,6 +4,7 @@ An element without attributes and children is its text; any other is an object: 
 name for a child (a list where it repeats, or where a path expects one), and `#text` for the whole text within it,
 inline markup included, unless it only holds other elements together. White space is collapsed.
 Names in a declared namespace have its prefix (`arxiv:doi`), all others stand alone.
+A record's text cut out of its document lacks the namespaces declared around it: `declarations` has them.
 Nothing is fetched and no entity is expanded: a document that declares one is refused.
 """
 
@@ -12,14 +13,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
+
+from ingest_core.registry.paths import TEXT
 
 MAX_DEPTH = 200
-TEXT = "#text"
 _DECLARATION_BYTES = 200
 _DECLARED = re.compile(r"""^(\ufeff?\s*<\?xml[^>]*?)\s+encoding=["']([A-Za-z0-9._-]+)["']""")
 _ONE_BYTE = re.compile(r"iso-8859-[0-9]{1,2}|windows-125[0-9]")
 _NAMED_ENTITY = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)([^;\s]+);")
 _NAMESPACE_END = "\n"
+_START_NAME = re.compile(r"<[^\s/>]+")
+_ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
+
+Scope = Mapping[str | None, str | None]
+"""Namespaces by prefix; None stands for the default namespace, and as a namespace for an undeclared default."""
 
 
 class XmlBroken(Exception):
@@ -33,6 +41,8 @@ class _Element:
     name: str
     attributes: dict[str, str]
     start: int
+    # The namespaces in scope within it, its own declarations included; shared with the parent where it has none.
+    scope: Scope = field(default_factory=dict)
     pieces: list[str] = field(default_factory=list)
     children: dict[str, Any] = field(default_factory=dict)
     holds_text: bool = False
@@ -64,11 +74,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class XmlDocument:
-    """The document as values, the records apart, and each record's text."""
+    """The document as values, the records apart, each record's text, and the declarations that text lacks."""
 
     value: dict[str, Any]
     items: list[Any]
     raw: list[str]
+    declarations: list[str]
     found: bool
 
 
@@ -83,10 +94,12 @@ class _Reader:
         self._has_doctype = False
         self._open: list[_Element] = [_Element("", {}, 0)]
         self._names: list[str] = []
-        self._found: list[tuple[Any, str]] = []
+        self._found: list[tuple[Any, str, str]] = []
+        self._declared: dict[str | None, str | None] = {}
         self._met = False
         self._parser = expat.ParserCreate(namespace_separator=_NAMESPACE_END)
         self._parser.buffer_text = True
+        self._parser.StartNamespaceDeclHandler = self._declare
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
@@ -99,13 +112,18 @@ class _Reader:
             self._parser.Parse(self._body, True)  # noqa: FBT003 - expat takes it by position
         except expat.ExpatError as error:
             raise XmlBroken(f"line {error.lineno}: {expat.errors.messages[error.code]}") from error
-        items = [value for value, _ in self._found]
-        return XmlDocument(self._open[0].children, items, [raw for _, raw in self._found], self._met)
+        items = [value for value, _, _ in self._found]
+        texts, declarations = [raw for _, raw, _ in self._found], [lacking for _, _, lacking in self._found]
+        return XmlDocument(self._open[0].children, items, texts, declarations, self._met)
 
     def _name(self, name: str) -> str:
         uri, _, local = name.rpartition(_NAMESPACE_END)
         prefix = self._prefixes.get(uri)
         return f"{prefix}:{local}" if prefix else local
+
+    def _declare(self, prefix: str | None, uri: str | None) -> None:
+        """Keep a declaration for the element that starts next: expat reports it first."""
+        self._declared[prefix] = uri
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) > MAX_DEPTH:
@@ -113,7 +131,10 @@ class _Reader:
         if attributes and self._has_doctype:
             self._refuse_lost_attribute_text()
         own = {f"@{self._name(key)}": value for key, value in attributes.items()}
-        element = _Element(self._name(name), own, self._parser.CurrentByteIndex)
+        scope = self._open[-1].scope
+        if self._declared:
+            scope, self._declared = {**scope, **self._declared}, {}
+        element = _Element(self._name(name), own, self._parser.CurrentByteIndex, scope)
         self._open.append(element)
         self._names.append(element.name)
         self._met = self._met or tuple(self._names) == self._items[:-1]
@@ -131,7 +152,8 @@ class _Reader:
             self._open[-1].pieces.append(text)
         if self._is_item():
             self._met = True
-            self._found.append((value, self._raw(element)))
+            raw = self._raw(element)
+            self._found.append((value, raw, missing_declarations(raw, element.scope)))
         else:
             self._attach(self._open[-1].children, element.name, value)
         self._names.pop()
@@ -171,6 +193,34 @@ class _Reader:
 
     def _refuse_skipped(self, name: str, _is_parameter: Any) -> None:
         raise XmlBroken(f"the entity {name!r} is used and not declared; its text would be lost")
+
+
+def missing_declarations(raw: str, scope: Scope) -> str:
+    """The declarations of the namespaces in scope that the element's own start tag lacks, as attributes.
+
+    All of them, used or not: a prefix may also stand in a text or in an attribute's value, as in `xsi:type="dc:date"`.
+    """
+    if not any(scope.values()):
+        return ""
+    own = _attribute_names(raw)
+    names = {f"xmlns:{prefix}" if prefix else "xmlns": uri for prefix, uri in scope.items() if uri}
+    return "".join(f" {name}={quoteattr(names[name])}" for name in sorted(names.keys() - own))
+
+
+def declared_alone(raw: str, declarations: str) -> str:
+    """The element's text with these declarations behind its name, so that it can be parsed alone."""
+    name = _START_NAME.match(raw)
+    return f"{raw[: name.end()]}{declarations}{raw[name.end() :]}" if name and declarations else raw
+
+
+def _attribute_names(raw: str) -> set[str]:
+    """The names that stand in the start tag; defaults from a DTD do not."""
+    name = _START_NAME.match(raw)
+    at, names = name.end() if name else len(raw), set[str]()
+    while attribute := _ATTRIBUTE.match(raw, at):
+        names.add(attribute.group(1))
+        at = attribute.end()
+    return names
 
 
 def read_xml(body: bytes, reading: Reading) -> XmlDocument:

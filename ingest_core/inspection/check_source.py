@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from ingest_core.execution.decode import FIRST_ERROR_STATUS, document_of
 from ingest_core.execution.details import fetch_details, fetch_whole
 from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
 from ingest_core.execution.paging import first_token, offset_of
@@ -11,6 +12,7 @@ from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import Routed, Router
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.inspection.page_warnings import FirstPage, page_warnings
 from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput, PatraError, Unreachable
@@ -125,8 +127,8 @@ class SourceCheck:
             shown.append({"purpose": "records of these ids", **self._upstream.preview(request)})
         return shown
 
-    def send(self, gate: RateGate) -> Json:
-        """One page, through the gate: its first records mapped, and what was rejected and why."""
+    def send(self, gate: RateGate) -> tuple[Json, list[str]]:
+        """One page, through the gate: its first records mapped, what was rejected and why; and warnings about it."""
         fetcher = Fetcher(self.spec, self.spec.rate, gate, self._upstream)
         router = Router(self.spec)
         try:
@@ -134,7 +136,16 @@ class SourceCheck:
         except UpstreamError as error:
             raise _explained(error, self._source) from error
         routed = router.route(fetched.page, self._now, self._slice() if self._filters_here() else None)
-        return self._page(fetched, routed, fetcher.tally.requests)
+        return self._page(fetched, routed, fetcher.tally.requests), self._warnings(fetched, routed)
+
+    def _warnings(self, fetched: FetchedPage, routed: Routed) -> list[str]:
+        """What the page shows of the source's settings; an answer that only says there is nothing shows nothing."""
+        if self.spec.window is None or fetched.response.status >= FIRST_ERROR_STATUS:
+            return []
+        # A time in the future is replaced by that of the request, so it shows no order.
+        times = [record.updated_at for record in routed.records if "flags" not in record.fields]
+        document = document_of(fetched.response.body, self.spec)
+        return page_warnings(self.spec, FirstPage(fetched.page, document, times))
 
     def _filters_here(self) -> bool:
         return self.spec.window is not None and not self.spec.time.supports_updated_since

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ingest_core.model.spec import Expression
-from ingest_core.registry.paths import Getter, compile_path, path_parses, plain_steps
+from ingest_core.registry.paths import TEXT, Getter, compile_path, path_parses, plain_steps
 from ingest_core.registry.values import FUNCTION_NAMES, find_function, plain, text_of
 
 _KINDS = ("path", "any", "join", "all", "collect", "each", "value")
@@ -55,7 +55,7 @@ def _leaf(path: str, leaf: Callable[[Any], Any]) -> Getter:
     get, steps = compile_path(path), plain_steps(path)
     if leaf is _as_found:
         return get
-    if steps and len(steps) == 1 and isinstance(steps[0], str):
+    if steps and len(steps) == 1 and isinstance(steps[0], str) and steps[0] != TEXT:
         return _text_field(steps[0])
     if steps and len(steps) == 2 and isinstance(steps[0], str) and steps[1] == 0:  # noqa: PLR2004 - a name and [0]
         return _first_text(steps[0])

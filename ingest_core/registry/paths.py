@@ -12,6 +12,10 @@ from jsonpath_ng.ext import parser as jsonpath
 Getter = Callable[[Any], Any]
 
 EVERY = "*"
+TEXT = "#text"
+"""The text of an XML element; of one that is text alone, that text: whether it has attributes may differ by page."""
+
+_TEXT_STEP = re.compile(r"""\[(?:'#text'|"#text")\]\Z""")
 _STEP = re.compile(
     r"""\.([A-Za-z_@][A-Za-z0-9_@-]*)|\['([^']+)'\]|\["([^"]+)"\]|\[(\d+)\]|\[(\*)\]"""
     r"""|\[\?\(?@\.([A-Za-z_@][A-Za-z0-9_@-]*)\s*==\s*(?:'([^']*)'|"([^"]*)")\)?\]"""
@@ -33,7 +37,7 @@ Step = str | int | Where
 def compile_path(path: str) -> Getter:
     """A function that finds the path's value: a list where the path has `[*]`, None where it leads nowhere."""
     steps = plain_steps(path)
-    return _jsonpath(path) if steps is None else _chain(steps)
+    return _jsonpath(path) if steps is None else compile_steps(steps)
 
 
 def path_parses(path: str) -> bool:
@@ -80,16 +84,17 @@ def repeated_names(path: str) -> set[str]:
 
 def leaf_names(path: str) -> set[str]:
     """The name whose value the path ends at: what an XML document must give the whole text of."""
-    names = [step for step in plain_steps(path) or () if isinstance(step, str) and step != EVERY]
+    names = [step for step in plain_steps(path) or () if isinstance(step, str) and step not in (EVERY, TEXT)]
     return set(names[-1:])
 
 
-def _chain(steps: tuple[Step, ...]) -> Getter:
+def compile_steps(steps: tuple[Step, ...]) -> Getter:
+    """A function that follows the steps."""
     for at, step in enumerate(steps):
         if step == EVERY or isinstance(step, Where):
             wheres = tuple(takewhile(lambda one: isinstance(one, Where), steps[at:]))
             rest = steps[at + max(1, len(wheres)) :]
-            return _every(_chain(steps[:at]), wheres, _chain(rest), last=not rest)
+            return _every(compile_steps(steps[:at]), wheres, compile_steps(rest), last=not rest)
     if len(steps) == 1 and isinstance(steps[0], str):
         return _field(steps[0])
 
@@ -97,6 +102,8 @@ def _chain(steps: tuple[Step, ...]) -> Getter:
         for step in steps:
             if isinstance(value, dict) and isinstance(step, str):
                 value = value.get(step)
+            elif step == TEXT and isinstance(value, str):
+                continue
             elif isinstance(value, list) and isinstance(step, int) and step < len(value):
                 value = value[step]
             else:
@@ -107,10 +114,17 @@ def _chain(steps: tuple[Step, ...]) -> Getter:
 
 
 def _field(name: str) -> Getter:
+    if name == TEXT:
+        return _own_text
+
     def get(value: Any) -> Any:
         return value.get(name) if isinstance(value, dict) else None
 
     return get
+
+
+def _own_text(value: Any) -> Any:
+    return value.get(TEXT) if isinstance(value, dict) else value if isinstance(value, str) else None
 
 
 def _every(outer: Getter, wheres: tuple[Any, ...], inner: Getter, *, last: bool) -> Getter:
@@ -129,10 +143,13 @@ def _every(outer: Getter, wheres: tuple[Any, ...], inner: Getter, *, last: bool)
 
 
 def _jsonpath(path: str) -> Getter:
-    parsed = jsonpath.parse(path)
+    stem = _TEXT_STEP.sub("", path)
+    parsed = jsonpath.parse(stem)
 
     def get(value: Any) -> Any:
         found = [match.value for match in parsed.find(value)]
+        if stem != path:
+            found = [text for one in found if (text := _own_text(one)) is not None]
         return found[0] if len(found) == 1 else (found or None)
 
     return get

@@ -6,11 +6,9 @@ from functools import lru_cache
 from typing import Any
 
 from ingest_core.registry.dates import partial_date
+from ingest_core.registry.paths import TEXT
 
 Function = Callable[[Any], Any]
-
-TEXT_KEY = "#text"
-"""Where an XML element that has attributes or children keeps its text."""
 
 _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
 _ORCID = re.compile(r"(\d{4})-?(\d{4})-?(\d{4})-?(\d{3}[\dXx])\s*/?\s*$")
@@ -25,7 +23,7 @@ def text_of(value: Any) -> str | None:
         return None
     if isinstance(value, int | float):
         return str(value)
-    return text_of(value.get(TEXT_KEY)) if isinstance(value, dict) else None
+    return text_of(value.get(TEXT)) if isinstance(value, dict) else None
 
 
 def plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import yaml
 
+from flows.cli.main import run
 from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra
 
@@ -112,6 +113,23 @@ def test_sending_it_shows_one_page_mapped_and_what_is_set_aside(patra: Patra) ->
     assert {one["provider_id"]: one["record"] for one in page["records"]} == {
         one["objectNumber"]: common_record(one) for one in asked if not _withheld(one)
     }
+
+
+def test_a_check_warns_of_settings_that_would_end_a_harvest_early(
+    patra: Patra, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    document["endpoints"][0]["response"]["total"] = "$.page.totl"
+    (tmp_path / "misspelt.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+
+    assert patra("source", "check", str(FILE), *DAY, "--send")["warnings"] == []
+    assert patra("source", "check", "misspelt.yaml", *DAY, "--send")["warnings"] == [
+        "response.total $.page.totl found no total on the page. Check the path, or remove `response.total`."
+    ]
+    assert patra("source", "check", "misspelt.yaml", *DAY)["warnings"] == []
+    capsys.readouterr()
+    assert run(["source", "check", "misspelt.yaml", *DAY, "--send"]) == 0
+    assert "warning: response.total $.page.totl found no total" in capsys.readouterr().err
 
 
 def _withheld(one: dict[str, Any]) -> bool:

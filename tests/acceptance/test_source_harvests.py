@@ -1,7 +1,9 @@
 """Every shipped source that knows time, harvested from its sandbox: exactly the truth, whatever the quirks."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -66,6 +68,15 @@ def test_a_harvest_arrives_at_exactly_the_truth(patra: Patra, providers: Sandbox
     assert struck >= (3 if faulty else 0)
     assert_exact(patra, providers, code)
     assert_counted(patra)
+    assert_xml_parses_alone(patra)
+
+
+@pytest.mark.parametrize("code", TIMED)
+def test_a_check_of_a_shipped_source_warns_of_nothing_about_its_page(patra: Patra, code: str) -> None:
+    report = patra("source", "check", str(file_of(patra, code)), "--from", START, "--to", END, "--send")
+
+    assert report["page"]["received"] > 0
+    assert report["warnings"] == []
 
 
 def file_of(patra: Patra, code: str) -> Path:
@@ -87,6 +98,13 @@ def assert_exact(patra: Patra, providers: Sandbox, code: str) -> None:
     assert {(row["provider_id"], row["reason_code"]) for row in set_aside if row["provider_id"]} <= named
     assert {row["reason_code"] for row in set_aside} <= {row["reason"] for row in unusable}
     assert set_aside
+
+
+def assert_xml_parses_alone(patra: Patra) -> None:
+    """Each stored XML record has the namespaces that were declared around it."""
+    for row in patra.rows("ing_item"):
+        xml = json.loads(row["payload"]).get("xml")
+        assert xml is None or ET.fromstring(xml).tag
 
 
 def assert_counted(patra: Patra) -> None:

@@ -60,15 +60,38 @@ def test_a_page_may_be_empty_and_say_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "meant"),
-    [("7", 7), ('"7"', 7), ("0", 0), ("null", None), ('"many"', None), ("[]", None), ("{}", None), ("7.0", 7)],
+    ("total", "meant"), [("7", 7), ('"7"', 7), ("0", 0), ("null", None), ('""', None), ("-1", None)]
 )
 def test_a_total_may_be_written_as_text(total: str, meant: int | None) -> None:
     assert decode("", f', "total-results": {total}').total == meant
 
 
-def test_an_infinite_total_is_no_total() -> None:
-    assert decode("", ', "total-results": 1e999').total is None
+@pytest.mark.parametrize(
+    ("rest", "code", "key"),
+    [
+        ('"next-cursor": {"href": "x"}', "NEXT_PLACE_INVALID", "pagination.next_token $.message.next-cursor"),
+        ('"next-cursor": true', "NEXT_PLACE_INVALID", "pagination.next_token $.message.next-cursor"),
+        ('"total-results": 1e999', "TOTAL_INVALID", "response.total $.message.total-results"),
+        ('"total-results": {"value": 7}', "TOTAL_INVALID", "response.total $.message.total-results"),
+        ('"more": "perhaps"', "HAS_MORE_INVALID", "pagination.has_more $.message.more"),
+        ('"moved": -3', "STEP_INVALID", "pagination.step $.message.moved"),
+    ],
+)
+def test_a_page_that_says_what_cannot_be_meant_is_an_error_that_does_not_pass(rest: str, code: str, key: str) -> None:
+    spec = crossref_spec(pagination={"has_more_path": "$.message.more", "step_path": "$.message.moved"})
+    with pytest.raises(PageBroken) as broken:
+        decode("{}", f", {rest}", spec)
+
+    assert (broken.value.code, broken.value.level) == (code, ErrorLevel.L2)
+    assert str(broken.value).startswith(f"{key} found ")
+
+
+def test_a_url_of_the_wrong_type_is_an_error_too() -> None:
+    spec = crossref_spec(pagination={"type": "URL", "next_token_path": None, "next_url_path": "$.message.links.next"})
+    assert decode("{}", ', "links": {"next": "https://x/2"}', spec).next_token == "https://x/2"
+    assert decode("{}", ', "links": {}', spec).next_token is None
+    with pytest.raises(PageBroken, match=r"pagination\.next_url \$\.message\.links\.next found"):
+        decode("{}", ', "links": {"next": {"href": "https://x/2"}}', spec)
 
 
 @pytest.mark.parametrize(("token", "meant"), [('""', None), ("null", None), ('"*"', "*"), ("17", "17"), ("0", "0")])

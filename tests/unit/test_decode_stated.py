@@ -96,6 +96,27 @@ class TestXml:
     def test_a_token_may_have_attributes(self) -> None:
         assert decode('<feed><next expires="soon">abc</next><entry/></feed>').next_token == "abc"
 
+    def test_a_token_with_attributes_alone_is_the_last_ones(self) -> None:
+        assert decode('<feed><next completeListSize="6"/><entry/></feed>').next_token is None
+
+    def test_a_link_in_an_attribute_that_the_path_lacks_is_an_error(self) -> None:
+        paging = {"type": "URL", "next_token_path": None, "next_url_path": "$.feed.link[?(@.@rel=='next')]"}
+        spec = xml_spec().model_copy(update={"pagination": crossref_spec(pagination=paging).pagination})
+        error = broken('<feed><link rel="next" href="http://x/2"/><entry/></feed>', spec)
+
+        assert (error.code, error.level) == ("NEXT_PLACE_INVALID", ErrorLevel.L2)
+
+    @pytest.mark.parametrize("path", ["$.feed.total[0]", "$.feed.total['#text']", "$.feed.total[*]"])
+    def test_the_path_of_a_total_may_expect_a_list_or_a_text(self, path: str) -> None:
+        assert decode("<feed><total>7</total></feed>", total_path=path).total == 7
+
+    def test_so_may_the_paths_of_the_other_statements(self) -> None:
+        paging = {"has_more_path": "$.feed.more[0]", "step_path": "$.feed.moved[0]", "next_token_path": "$.feed.to[0]"}
+        spec = xml_spec().model_copy(update={"pagination": crossref_spec(pagination=paging).pagination})
+        page = decode_page(b"<feed><more>true</more><moved>3</moved><to>x</to><entry/></feed>", spec)
+
+        assert (page.has_more, page.step, page.next_token) == (True, 3, "x")
+
     def test_what_a_predicate_goes_over_is_a_list_though_it_stands_once(self) -> None:
         stated = [{"path": "$.feed.problem[?(@.@level=='error')]"}]
 

@@ -342,3 +342,27 @@ class TestIdsKnownToBeBad:
 
         assert library.batches == [["3"], ["1"], ["2"]]
         assert (fetched.page.listed, fetched.page.failed) == (numbers(3), {})
+
+
+def test_each_record_of_each_batch_keeps_the_declarations_its_text_lacks() -> None:
+    def answer(ids: list[str]) -> Response:
+        records = "".join(f"<p><m:id>{one}</m:id></p>" for one in ids)
+        return status(200, f'<all xmlns:m="urn:{ids[0]}">{records}</all>'.encode())
+
+    spec = spec_of(2, format="XML", items_path="$.all.p", updated_at_path=None)
+    router = Router(spec)
+    fetcher = fetcher_of(Library(answer, listed=numbers(3)), spec)
+    found = fetch_whole(
+        fetcher,
+        router,
+        render_request(spec, span("2026-03-01", "2026-03-02"), "0", CALLER),
+        CALLER,
+        repeatable=True,
+    )
+    refreshed = fetch_details(fetcher, numbers(3), CALLER).as_page(numbers(3))
+
+    for page in (found.page, refreshed.page):
+        stored = [json.loads(one.payload)["xml"] for one in router.route(page, at("12:00")).records]
+        assert stored == [
+            f'<p xmlns:m="urn:{batch}"><m:id>{one}</m:id></p>' for one, batch in (("1", "1"), ("2", "1"), ("3", "3"))
+        ]

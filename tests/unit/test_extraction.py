@@ -35,6 +35,12 @@ def take(expression: Any, record: Any = RECORD) -> Any:
     return compile_value(expression)(record)
 
 
+def test_each_element_gives_its_text_with_and_without_attributes() -> None:
+    record = {"author": [{"@role": "first", "#text": "Ann"}, "Bo"]}
+
+    assert take({"each": "$.author[*]", "name": "$['#text']"}, record) == [{"name": "Ann"}, {"name": "Bo"}]
+
+
 class TestPaths:
     """A path alone: text, or a flat list of texts."""
 
@@ -58,6 +64,9 @@ class TestPaths:
             ("$.name[0]", None),
             ("$.nested", ["a", "b", "c"]),
             ("$.element", "deep"),
+            ("$.element['#text']", "deep"),
+            ("$.name['#text']", "Li"),
+            ("$.number['#text']", None),
             ("$.element.@lang", "en"),
             ("$.wrapped", None),
             ("$.object", None),

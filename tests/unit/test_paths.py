@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from jsonpath_ng.ext import parser as jsonpath
 
-from ingest_core.registry.paths import compile_path, plain_steps
+from ingest_core.registry.paths import compile_path, leaf_names, plain_steps
 
 DOCUMENT: dict[str, Any] = {
     "DOI": "10.1/A",
@@ -131,3 +131,36 @@ def test_a_path_over_all_is_a_list_also_where_there_is_one_or_none() -> None:
 @pytest.mark.parametrize("items", [[], [{"id": 1}]], ids=["none", "one"])
 def test_a_path_over_all_is_a_list_for_jsonpath_too(items: list[Any]) -> None:
     assert compile_path('$["items"][*]')({"items": items}) == items
+
+
+TOKENS = [
+    ("$.list.token['#text']", "abc"),
+    ('$.list.token["#text"]', "abc"),
+    ("$.lists[0].token['#text']", "abc"),
+    ("$.lists[*].token['#text']", ["abc"]),
+    ("$..only['#text']", "abc"),
+]
+
+
+@pytest.mark.parametrize(("path", "found"), TOKENS)
+@pytest.mark.parametrize("token", ["abc", {"@expires": "soon", "#text": "abc"}], ids=["text", "attributes"])
+def test_the_text_of_an_element_is_found_with_and_without_attributes(path: str, found: Any, token: Any) -> None:
+    document = {"list": {"token": token}, "lists": [{"token": token}, {"token": {"@size": "6"}}], "a": {"only": token}}
+
+    assert compile_path(path)(document) == found
+
+
+@pytest.mark.parametrize("value", [None, 5, True, [], ["abc"], {}, {"@size": "6"}], ids=json.dumps)
+@pytest.mark.parametrize("path", ["$.token['#text']", "$..token['#text']"])
+def test_what_has_no_text_gives_none(path: str, value: Any) -> None:
+    assert compile_path(path)({"token": value}) is None
+
+
+def test_a_text_has_no_steps_but_its_text() -> None:
+    assert compile_path("$['#text']")("abc") == "abc"
+    assert compile_path("$['#text'].a")("abc") is None
+    assert compile_path("$['#text'][0]")("abc") is None
+
+
+def test_a_path_to_the_text_of_an_element_asks_for_the_elements_whole_text() -> None:
+    assert leaf_names("$.record.title['#text']") == leaf_names("$.record.title") == {"title"}

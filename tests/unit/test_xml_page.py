@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ingest_core.execution.xml_page import MAX_DEPTH, Reading, XmlBroken, XmlDocument, read_xml
+from ingest_core.execution.xml_page import MAX_DEPTH, Reading, XmlBroken, XmlDocument, declared_alone, read_xml
 
 ATOM = "http://www.w3.org/2005/Atom"
 DTD = '<!DOCTYPE feed SYSTEM "http://dtd.example/feed.dtd">'
@@ -166,6 +166,60 @@ class TestRecords:
 
     def test_a_record_in_a_foreign_way_is_not_found(self) -> None:
         assert read("<other><entry><id>1</id></entry></other>").items == []
+
+
+class TestDeclarations:
+    """A record's text lacks the namespaces declared around it: they are given beside it."""
+
+    @pytest.mark.parametrize(
+        ("around", "record", "lacking"),
+        [
+            ("", "<entry/>", ""),
+            ("", "<entry xmlns:a='urn:1'/>", ""),
+            ("xmlns='urn:1'", "<entry/>", ' xmlns="urn:1"'),
+            (
+                "xmlns:b='urn:2' xmlns='urn:0' xmlns:a='urn:1'",
+                "<entry/>",
+                ' xmlns="urn:0" xmlns:a="urn:1" xmlns:b="urn:2"',
+            ),
+            ("xmlns:a='urn:1' xmlns:b='urn:2'", "<entry\n xmlns:a\t=\n'urn:9'/>", ' xmlns:b="urn:2"'),
+            ("xmlns='urn:1'", "<entry xmlns=''/>", ""),
+            ("xmlns='urn:1'", "<entry><t xmlns='urn:2'/></entry>", ' xmlns="urn:1"'),
+            ("xmlns:a='urn:1'", "<entry t='xmlns:a=\"urn:9\"'/>", ' xmlns:a="urn:1"'),
+            ("xmlns:a='urn:1'", "<entry t='>' xmlns:a='urn:2'/>", ""),
+            ("xmlns:a='x?b=1&amp;c=&quot;&lt;'", "<entry/>", """ xmlns:a='x?b=1&amp;c="&lt;'"""),
+        ],
+    )
+    def test_they_are_those_in_scope_that_its_own_tag_lacks(self, around: str, record: str, lacking: str) -> None:
+        document = read(f"<feed {around}>{record}</feed>")
+
+        assert (document.raw, document.declarations) == ([record], [lacking])
+
+    def test_the_nearest_declaration_wins_and_ends_with_its_element(self) -> None:
+        text = (
+            "<feed xmlns='urn:0' xmlns:a='urn:1'>"
+            "<list xmlns='' xmlns:a='urn:2'><entry/></list><list><entry/></list>"
+            "</feed>"
+        )
+
+        assert read(text, "feed.list.entry").declarations == [' xmlns:a="urn:2"', ' xmlns="urn:0" xmlns:a="urn:1"']
+
+    def test_a_declaration_that_only_the_documents_own_dtd_gives_is_among_them(self) -> None:
+        dtd = "<!DOCTYPE feed [<!ATTLIST entry xmlns:a CDATA 'urn:1'>]>"
+
+        assert read(f"{dtd}<feed><entry><a:t/></entry></feed>").declarations == [' xmlns:a="urn:1"']
+
+    @pytest.mark.parametrize(
+        ("raw", "alone"),
+        [
+            ("<entry/>", "<entry x='1'/>"),
+            ("<entry>a</entry>", "<entry x='1'>a</entry>"),
+            ("<a:entry\n b='>' />", "<a:entry x='1'\n b='>' />"),
+        ],
+    )
+    def test_they_go_behind_the_records_name(self, raw: str, alone: str) -> None:
+        assert declared_alone(raw, " x='1'") == alone
+        assert declared_alone(raw, "") == raw
 
 
 class TestEncodings:

@@ -17,6 +17,7 @@ from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import level_of
 from ingest_core.model.codes import ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
+from ingest_core.model.record import Gone
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import PaginationSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.extraction import paths_in
@@ -40,6 +41,7 @@ class DecodedPage:
     """A page's records, parsed and as received, and what it says about the result.
 
     In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
+    `gone` are records known to be deleted before their details are read: the search says so, or their id is not found.
     """
 
     items: Sequence[Any]
@@ -51,6 +53,7 @@ class DecodedPage:
     step: int | None = None
     listed: list[str] | None = None
     failed: dict[str, str] = field(default_factory=dict)
+    gone: list[Gone] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -183,11 +186,12 @@ def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapp
     """The way to the records, the prefixes, and the names that paths expect lists or texts at."""
     steps = plain_steps(response.items_path.removesuffix(".*")) or ()
     every = ("*",) if response.items_path.endswith(".*") else ()
-    known = [*response.errors, *response.empty, *([response.record_error] if response.record_error else [])]
+    known = [*response.errors, *response.empty, *filter(None, (response.record_error, response.deleted))]
     predicates = [path for one in known for path in (one.path, one.message) if path]
     paging = [pagination.next_token_path, pagination.next_url_path] if pagination else []
     version = [response.version_path] if response.version_path is not None else []
-    known_by = [response.id_path, response.updated_at_path, *version]
+    merged = [response.merged_into_path] if response.merged_into_path is not None else []
+    known_by = [response.id_path, response.updated_at_path, *version, *merged]
     paths = list(paths_in([mapping, *known_by, *filter(None, paging), *predicates]))
     return Reading(
         items=(*map(str, steps), *every),

@@ -1,6 +1,6 @@
 """Two phases: a search lists ids, and the records are asked for in batches; a bad id spoils only itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -11,11 +11,18 @@ from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
 from ingest_core.execution.routing import Router, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.record import BadId
+from ingest_core.model.codes import ErrorLevel, GoneReason
+from ingest_core.model.record import BadId, Gone
 
 _GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that stayed unreadable however often they were asked for: one record may spoil the text of all."""
+
+GONE_STATUSES = frozenset({404, 410})
+TOO_MANY_GONE = 10
+"""From this number on, a provider that finds none of the ids is rather in error than without the records."""
+
+DOUBTED_IDS = 50
+"""How many ids are asked for, until one is found, before a page without any record is judged."""
 
 NO_ANSWER = Response("", 0, {}, b"", 0.0)
 
@@ -38,7 +45,7 @@ def fetch_whole(
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
-    named = list(filter(None, dict.fromkeys(ids)))
+    named, gone = router.split_hits(found.page, ids)
     bad = bad_ids(named) if named else NO_BAD_IDS
     left_out = {one: known.why for one, known in bad.items() if known.hopeless}
     details = fetch_details(fetcher, [one for one in named if one not in left_out], caller, bad)
@@ -49,6 +56,7 @@ def fetch_whole(
         long_numbers=details.long_numbers,
         listed=ids,
         failed=details.failed | left_out,
+        gone=gone,
     )
     return replace(found, page=page, details=details.evidence)
 
@@ -61,6 +69,7 @@ class Details:
         self.raw: list[str] = []
         self.long_numbers = False
         self.failed: dict[str, str] = {}
+        self.not_found: list[str] = []
         self.evidence: list[dict[str, object]] = []
         self.last: Response | None = None
 
@@ -73,6 +82,21 @@ class Details:
         self.long_numbers = self.long_numbers or page.long_numbers
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
+    def extend(self, more: "Details") -> None:
+        """Take further records of the same list."""
+        self.items += more.items
+        self.raw += more.raw
+        self.failed |= more.failed
+        self.not_found += more.not_found
+        self.evidence += more.evidence
+        self.long_numbers = self.long_numbers or more.long_numbers
+        self.last = more.last or self.last
+
+    @property
+    def only_not_found(self) -> bool:
+        """Whether the provider said 404 or 410 and gave no record: perhaps it does so for every id."""
+        return bool(self.not_found) and not self.items
+
     def hopeless(self, bad: Mapping[str, BadId]) -> bool:
         """Whether so many ids failed that the page is refused anyway: it is not the ids' fault."""
         news = sum(one not in bad for one in self.failed)
@@ -80,8 +104,9 @@ class Details:
 
     def as_page(self, ids: list[str]) -> FetchedPage:
         """The records as a page of their own, for a refresh by id."""
+        gone = [Gone(one, None, GoneReason.NOT_FOUND) for one in self.not_found]
         page = DecodedPage(self.items, self.raw, None, None, None, self.long_numbers, listed=ids, failed=self.failed)
-        return FetchedPage(page, self.last or NO_ANSWER, details=self.evidence)
+        return FetchedPage(replace(page, gone=gone), self.last or NO_ANSWER, details=self.evidence)
 
 
 def fetch_listed(
@@ -90,16 +115,44 @@ def fetch_listed(
     offset: int,
     caller: Caller,
     bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
+    present_ids: Callable[[list[str]], Set[str]] = frozenset,
 ) -> FetchedPage:
-    """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all."""
+    """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all.
+
+    A page of which no record came is extended, so that a provider that answers 404 to everything is found out before
+    anything is written. `present_ids` are those of which a record is stored that is not GONE.
+    """
     size = fetcher.spec.paging.page_size
     wanted = list(ids[offset : offset + size])
-    found = fetch_details(fetcher, wanted, caller, bad_ids(wanted)).as_page(wanted)
-    return replace(found, page=replace(found.page, step=len(wanted), has_more=offset + size < len(ids)))
+    found = fetch_details(fetcher, wanted, caller, bad_ids(wanted), by_id=True)
+    at_stake = present_ids(found.not_found) if found.only_not_found else frozenset()
+    while at_stake and found.only_not_found and len(wanted) < DOUBTED_IDS and offset + len(wanted) < len(ids):
+        more = list(ids[offset + len(wanted) : offset + len(wanted) + size])
+        wanted += more
+        found.extend(fetch_details(fetcher, more, caller, bad_ids(more), by_id=True))
+        at_stake = present_ids(found.not_found)
+    if found.only_not_found and len(at_stake) >= TOO_MANY_GONE:
+        raise _all_gone(len(wanted), len(at_stake))
+    page = found.as_page(wanted)
+    return replace(page, page=replace(page.page, step=len(wanted), has_more=offset + len(wanted) < len(ids)))
 
 
-def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping[str, BadId] = NO_BAD_IDS) -> Details:
-    """The records of these ids, those known to be bad alone and last; a refused batch is halved down to the bad id."""
+def _all_gone(asked: int, at_stake: int) -> UpstreamError:
+    message = (
+        f"the provider answered 404 or 410 for all of {asked} ids, {at_stake} of which have a stored record; none was "
+        f"marked GONE. Correct the endpoint's path and resume. If the records were really deleted, "
+        f"refresh them in lists of fewer than {TOO_MANY_GONE} ids"
+    )
+    return UpstreamError("ALL_GONE", message, moved=False, in_detail=True)
+
+
+def fetch_details(
+    fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping[str, BadId] = NO_BAD_IDS, *, by_id: bool = False
+) -> Details:
+    """The records of these ids, those known to be bad alone and last; a refused batch is halved down to the bad id.
+
+    With `by_id`, an id that is not found when it is asked for alone is gone, not bad.
+    """
     detail = fetcher.spec.detail
     assert detail is not None
     found = Details()
@@ -120,11 +173,16 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping
             error.in_detail = True
             if (error.level != ErrorLevel.L2 and error.code not in _GARBLED) or found.hopeless(bad):
                 raise
-            if len(batch) == 1:
+            if len(batch) == 1 and by_id and error.status in GONE_STATUSES:
+                found.not_found += batch
+            elif len(batch) == 1:
                 found.failed[batch[0]] = str(error)
             else:
                 middle = len(batch) // 2
                 pending[:0] = [batch[:middle], batch[middle:]]
         else:
             found.add(len(batch), answer)
+            # A 404 that `response.empty` reads as an answer without records says the same of a single id.
+            if by_id and len(batch) == 1 and answer.response.status in GONE_STATUSES and not answer.page.items:
+                found.not_found += batch
     return found

@@ -145,6 +145,9 @@ class RunLedger(Protocol):
     def bad_ids(self, task: Task, ids: list[str]) -> dict[str, BadId]:
         """Which of these ids' details failed before; those that were released are forgotten."""
 
+    def present_ids(self, task: Task, ids: list[str]) -> set[str]:
+        """Which of these ids' records are stored and not GONE."""
+
     def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
         """How many of these are in quarantine already, by their id or as they are."""
 

@@ -32,6 +32,7 @@ LEVELS = {
     "NEXT_URL_INVALID": ErrorLevel.L2,
     "PagingLoop": ErrorLevel.L2,
     "SCHEMA_DRIFT": ErrorLevel.L4,
+    "ALL_GONE": ErrorLevel.L4,
     "CREDENTIAL_MISSING": ErrorLevel.L4,
     "NEXT_URL_ELSEWHERE": ErrorLevel.L4,
     "REDIRECTED_ELSEWHERE": ErrorLevel.L4,

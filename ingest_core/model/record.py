@@ -6,7 +6,7 @@ from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import IdNormalizer, QuarantineReason, QuarantineState
+from ingest_core.model.codes import GoneReason, IdNormalizer, QuarantineReason, QuarantineState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,18 @@ class Record:
     payload_hash: str
     fields: dict[str, Any]
     version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A record that the provider no longer has."""
+
+    provider_id: str
+    at: datetime | None
+    """When the provider deleted it; None where it does not say, and the time of asking stands for it."""
+    reason: GoneReason
+    merged_into: str | None = None
+    """The id of the record it was merged into; only with MERGED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +82,7 @@ class Counts:
     equal: int = 0
     """Of those skipped: how many were older than what is stored, and how many no newer."""
     gone: int = 0
-    """Records that the provider reports as deleted or merged."""
+    """Deletions and merges the provider reported, new or repeated; a report older than the stored record is skipped."""
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
@@ -96,6 +108,7 @@ class PageOutcome:
     """A page, decoded and routed, ready to be committed; notes go to quarantine but are no records.
 
     `outside` are records of another time than the slice's, which a source that cannot filter sends along.
+    `gone` are records that the provider no longer has.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -108,6 +121,7 @@ class PageOutcome:
     after_token: str | None = None
     has_next: bool = False
     outside: int = 0
+    gone: list[Gone] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import analyze_new, plans_by_counts
 from ingest_core.store.estimates import note_arrivals, note_reading
-from ingest_core.store.item_writer import ItemWriter
+from ingest_core.store.item_writer import ItemWriter, read_present_ids
 from ingest_core.store.lease import fenced_update
 from ingest_core.store.quarantine_writer import count_known, read_bad_ids
 from ingest_core.store.settle import close_batches, close_runs, settle_task
@@ -194,6 +194,11 @@ class SqlRunLedger:
         with self._database.read() as connection:
             return read_bad_ids(connection, task, ids)
 
+    def present_ids(self, task: Task, ids: list[str]) -> set[str]:
+        """Which of these ids' records are stored and not GONE."""
+        with self._database.read() as connection:
+            return read_present_ids(connection, task, ids)
+
     def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
         """How many of these are in quarantine already, by their id or as they are."""
         with self._database.read() as connection:
@@ -269,6 +274,7 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
         "skipped": counts.skipped,
         "skippedOlder": counts.older,
         "skippedEqual": counts.equal,
+        "gone": counts.gone,
         "failed": counts.quarantined,
         "late": counts.late,
         "hasNext": page.has_next,
@@ -277,5 +283,5 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
 
 
 def _counts_of(stats: dict[str, Any]) -> Counts:
-    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late", "skippedOlder", "skippedEqual")
+    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late", "skippedOlder", "skippedEqual", "gone")
     return Counts(*(stats.get(name, 0) for name in names))

@@ -1,6 +1,6 @@
 """Two phases: a search lists ids, and the records are asked for in batches; a bad id spoils only itself."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -12,17 +12,14 @@ from ingest_core.execution.request import Caller, render_detail
 from ingest_core.execution.routing import Router, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel, GoneReason
-from ingest_core.model.record import BadId, Gone
+from ingest_core.model.record import BadId, Gone, Witnesses
 
 _GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that stayed unreadable however often they were asked for: one record may spoil the text of all."""
 
 GONE_STATUSES = frozenset({404, 410})
 TOO_MANY_GONE = 10
-"""From this number on, a provider that finds none of the ids is rather in error than without the records."""
-
-DOUBTED_IDS = 50
-"""How many ids are asked for, until one is found, before a page without any record is judged."""
+"""Without another stored record to ask for, this number of ids not found is not believed."""
 
 NO_ANSWER = Response("", 0, {}, b"", 0.0)
 
@@ -82,21 +79,6 @@ class Details:
         self.long_numbers = self.long_numbers or page.long_numbers
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
-    def extend(self, more: "Details") -> None:
-        """Take further records of the same list."""
-        self.items += more.items
-        self.raw += more.raw
-        self.failed |= more.failed
-        self.not_found += more.not_found
-        self.evidence += more.evidence
-        self.long_numbers = self.long_numbers or more.long_numbers
-        self.last = more.last or self.last
-
-    @property
-    def only_not_found(self) -> bool:
-        """Whether the provider said 404 or 410 and gave no record: perhaps it does so for every id."""
-        return bool(self.not_found) and not self.items
-
     def hopeless(self, bad: Mapping[str, BadId]) -> bool:
         """Whether so many ids failed that the page is refused anyway: it is not the ids' fault."""
         news = sum(one not in bad for one in self.failed)
@@ -115,35 +97,32 @@ def fetch_listed(
     offset: int,
     caller: Caller,
     bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
-    present_ids: Callable[[list[str]], Set[str]] = frozenset,
+    witnesses: Callable[[list[str]], Witnesses] = lambda _ids: Witnesses(),
 ) -> FetchedPage:
     """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all.
 
-    A page of which no record came is extended, so that a provider that answers 404 to everything is found out before
-    anything is written. `present_ids` are those of which a record is stored that is not GONE.
+    Where no record came and stored ones are not found, `witnesses` tell whether the provider finds any record at all.
     """
     size = fetcher.spec.paging.page_size
     wanted = list(ids[offset : offset + size])
     found = fetch_details(fetcher, wanted, caller, bad_ids(wanted), by_id=True)
-    at_stake = present_ids(found.not_found) if found.only_not_found else frozenset()
-    while at_stake and found.only_not_found and len(wanted) < DOUBTED_IDS and offset + len(wanted) < len(ids):
-        more = list(ids[offset + len(wanted) : offset + len(wanted) + size])
-        wanted += more
-        found.extend(fetch_details(fetcher, more, caller, bad_ids(more), by_id=True))
-        at_stake = present_ids(found.not_found)
-    if found.only_not_found and len(at_stake) >= TOO_MANY_GONE:
-        raise _all_gone(len(wanted), len(at_stake))
+    if found.not_found and not found.items:
+        _doubt(fetcher, witnesses(found.not_found), caller)
     page = found.as_page(wanted)
-    return replace(page, page=replace(page.page, step=len(wanted), has_more=offset + len(wanted) < len(ids)))
+    return replace(page, page=replace(page.page, step=len(wanted), has_more=offset + size < len(ids)))
 
 
-def _all_gone(asked: int, at_stake: int) -> UpstreamError:
-    message = (
-        f"the provider answered 404 or 410 for all of {asked} ids, {at_stake} of which have a stored record; none was "
-        f"marked GONE. Correct the endpoint's path and resume. If the records were really deleted, "
-        f"refresh them in lists of fewer than {TOO_MANY_GONE} ids"
-    )
-    return UpstreamError("ALL_GONE", message, moved=False, in_detail=True)
+def _doubt(fetcher: Fetcher, known: Witnesses, caller: Caller) -> None:
+    """Raise if the provider finds no record that must be there: an outage or a wrong path deletes nothing."""
+    if not known.at_stake or any(fetch_details(fetcher, [one], caller, by_id=True).items for one in known.others):
+        return
+    if known.others or known.at_stake >= TOO_MANY_GONE:
+        also = f", and for {', '.join(known.others)}, updated last," if known.others else ""
+        message = (
+            f"the provider answered 404 or 410 for all {known.at_stake} stored records of a page{also} and gave none; "
+            "none was marked GONE. Correct the endpoint's path, or wait until the provider is well, and resume"
+        )
+        raise UpstreamError("ALL_GONE", message, moved=False, in_detail=True)
 
 
 def fetch_details(

@@ -245,8 +245,8 @@ class TaskRunner:
         task = walk.task
         request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
         bad_ids = partial(self._ledger.bad_ids, task)
-        present = partial(self._ledger.present_ids, task)
-        work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids, present)
+        witnesses = partial(self._ledger.witnesses, task)
+        work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids, witnesses)
         return Asked(batch, request, str(offset), pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _answer(self, walk: Walk, asked: Asked) -> Arrived:

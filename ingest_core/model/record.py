@@ -67,6 +67,16 @@ class BadId:
         return f"not asked for: it is {self.state} in quarantine, seen {self.times} times"
 
 
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """What the store knows of ids that were not found."""
+
+    at_stake: int = 0
+    """How many of them have a stored record that is not GONE."""
+    others: tuple[str, ...] = ()
+    """Some other records that are not GONE, updated last: the provider should find them."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """Each record received is counted once."""

@@ -13,7 +13,6 @@ from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.canonical import hash_text
 from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation
 from ingest_core.model.record import Counts, Gone, PageOutcome, Record
-from ingest_core.model.work import Task
 from ingest_core.store.dialect import Rows, insert_rows, locked, rows_of, upsert
 from ingest_core.store.outbox_writer import write_messages
 from ingest_core.store.quarantine_writer import QuarantineWriter
@@ -260,18 +259,3 @@ def _gone_values(after: Stored, known: Stored) -> dict[str, Any]:
         "new_gone_reason_code": after.gone_reason,
         "new_merged_into": after.merged_into,
     }
-
-
-def read_present_ids(connection: sa.Connection, task: Task, ids: list[str]) -> set[str]:
-    """Which of these ids' records are stored and not GONE."""
-    within = sa.and_(
-        ing_item.c.provenance_code == task.partition.provenance_code,
-        ing_item.c.endpoint_name == task.item_endpoint,
-        ing_item.c.state_code == ItemState.PRESENT.value,
-    )
-    found: set[str] = set()
-    for start in range(0, len(ids), _IN_LIST):
-        part = sorted(ids[start : start + _IN_LIST])
-        query = rows_of(connection.dialect.name, [ing_item.c.provider_id], within, ing_item.c.provider_id, part)
-        found.update(connection.execute(query).scalars())
-    return found

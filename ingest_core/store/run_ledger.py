@@ -10,7 +10,7 @@ from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
-from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected
+from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected, Witnesses
 from ingest_core.model.window import Window
 from ingest_core.model.work import Checkpoint, FlowRun, Task
 from ingest_core.store import reslices
@@ -20,7 +20,8 @@ from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import analyze_new, plans_by_counts
 from ingest_core.store.estimates import note_arrivals, note_reading
-from ingest_core.store.item_writer import ItemWriter, read_present_ids
+from ingest_core.store.item_reader import read_witnesses
+from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
 from ingest_core.store.quarantine_writer import count_known, read_bad_ids
 from ingest_core.store.settle import close_batches, close_runs, settle_task
@@ -194,10 +195,10 @@ class SqlRunLedger:
         with self._database.read() as connection:
             return read_bad_ids(connection, task, ids)
 
-    def present_ids(self, task: Task, ids: list[str]) -> set[str]:
-        """Which of these ids' records are stored and not GONE."""
+    def witnesses(self, task: Task, ids: list[str]) -> Witnesses:
+        """How many of these ids' records are stored and not GONE, and some others that are."""
         with self._database.read() as connection:
-            return read_present_ids(connection, task, ids)
+            return read_witnesses(connection, task, ids)
 
     def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
         """How many of these are in quarantine already, by their id or as they are."""

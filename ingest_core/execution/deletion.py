@@ -54,7 +54,7 @@ def now_gone(one: Gone, known: Stored, asked_at: datetime) -> Stored:
         version=None if moved else known.version,
         checked_at=max(known.checked_at, asked_at),
         gone_at=one.at or known.gone_at or asked_at,
-        gone_reason=(GoneReason.MERGED if merged_into else one.reason).value,
+        gone_reason=GoneReason.MERGED if merged_into else one.reason,
         merged_into=merged_into,
     )
 

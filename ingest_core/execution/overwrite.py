@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import OnEqual
+from ingest_core.model.codes import GoneReason, OnEqual
 from ingest_core.model.record import Gone, Record
 
 _DIGITS = re.compile(r"(\d+)")
@@ -26,7 +26,7 @@ class Stored:
     fields: Mapping[str, Any] | None = None
     gone_at: datetime | None = None
     """When a GONE record was deleted: `updated_at` where the provider says when, otherwise when that was asked for."""
-    gone_reason: str | None = None
+    gone_reason: GoneReason | None = None
     merged_into: str | None = None
 
 

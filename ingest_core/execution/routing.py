@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -141,7 +141,8 @@ class Router:
                 rejected.append(entry)
                 hashes += bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
         if page.listed is not None:
-            rejected += self._missing(page, {one.provider_id for one in (*records, *rejected, *gone)})
+            came = {one.provider_id for one in records} | {one.provider_id for one in gone}
+            rejected += self._missing(page, came | {one.provider_id for one in rejected})
             # A hit without an id is a hit all the same: it counts as one of its page.
             names = (one or f"nameless {asked_at} {at}" for at, one in enumerate(page.listed))
             hashes = bytearray(b"".join(map(short_hash, names)))
@@ -169,7 +170,7 @@ class Router:
                 live[provider_id] = None
         return list(live), gone
 
-    def _missing(self, page: DecodedPage, came: set[str | None]) -> list[Rejected]:
+    def _missing(self, page: DecodedPage, came: Set[str | None]) -> list[Rejected]:
         """Ids that were listed and of which no record came."""
         entries = []
         nameless = sum(not provider_id for provider_id in page.listed or ())

@@ -11,7 +11,7 @@ from ingest_core.execution.deletion import decide_deletions, now_gone
 from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.canonical import hash_text
-from ingest_core.model.codes import ItemState, OnEqual, OnRefresh, Operation
+from ingest_core.model.codes import GoneReason, ItemState, OnEqual, OnRefresh, Operation
 from ingest_core.model.record import Counts, Gone, PageOutcome, Record
 from ingest_core.store.dialect import Rows, insert_rows, locked, rows_of, upsert
 from ingest_core.store.outbox_writer import write_messages
@@ -78,7 +78,7 @@ class ItemWriter:
 
     def _write_records(self, records: list[Record], gone: list[Gone]) -> Verdict:
         """Decide against the locked rows; a row another worker inserted meanwhile is decided again."""
-        ids = sorted({one.provider_id for one in (*records, *gone)})
+        ids = sorted({one.provider_id for one in records} | {one.provider_id for one in gone})
         with_fields = self._fills or (self.publishing and bool(gone))
         for _ in range(_RACE_ATTEMPTS):
             stored = self._stored(ids, with_fields=with_fields)
@@ -118,7 +118,7 @@ class ItemWriter:
                     row.source_version,
                     row.record if with_fields else None,
                     row.gone_at,
-                    row.gone_reason_code,
+                    GoneReason(row.gone_reason_code) if row.gone_reason_code else None,
                     row.merged_into,
                 )
         return found
@@ -156,7 +156,7 @@ class ItemWriter:
 
     def _gone_row(self, one: Gone) -> tuple[Any, ...]:
         """A record that was deleted before it was ever stored."""
-        own = (one.provider_id, one.at or NO_TIME, None, NO_PAYLOAD, hash_text(NO_PAYLOAD), {})
+        own: tuple[Any, ...] = (one.provider_id, one.at or NO_TIME, None, NO_PAYLOAD, hash_text(NO_PAYLOAD), {})
         return (*own, ItemState.GONE.value, one.at or self.batch.asked_at, one.reason.value, one.merged_into)
 
     def _update(self, verdict: Verdict, stored: dict[str, Stored]) -> None:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from ingest_core.execution.deletion import now_gone
 from ingest_core.execution.overwrite import Stored, Verdict, rank
 from ingest_core.execution.ports import Batch, Run
-from ingest_core.model.codes import GoneReason, OutboxStatus
+from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.message import Change, ChangeType, message_of
 from ingest_core.model.record import Gone
 from ingest_core.store.dialect import insert_new
@@ -101,5 +101,5 @@ def _deletion(one: Gone, known: Stored, asked_at: datetime) -> Iterator[Change]:
         after.payload_hash,
         known.fields or {},
         None if after.updated_at > known.updated_at else asked_at,
-        Gone(one.provider_id, after.gone_at, GoneReason(after.gone_reason), after.merged_into),
+        Gone(one.provider_id, after.gone_at, after.gone_reason or one.reason, after.merged_into),
     )

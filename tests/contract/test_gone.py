@@ -1,6 +1,7 @@
 """Records the provider deleted: GONE with when, why and what they were merged into; never quarantine, never drift."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -263,7 +264,7 @@ def test_a_page_committed_again_or_after_a_crash_counts_and_tells_the_same(store
         assert state(stores)[0] == ("GONE" if committed else "PRESENT")
         assert len(told(stores)) == (4 if committed else 2)
 
-    work = lambda: commit(stores, run, batch, outcome)  # noqa: E731 - it is done again below
+    work = partial(commit, stores, run, batch, outcome)
     counts = crash_at_every_step(stores.database, work, whole_or_not_at_all)
     assert counts == work() == Counts(3, updated=1, gone=2)
     assert column(stores.database, ing_task_run_batch, "stats")[1]["gone"] == 2

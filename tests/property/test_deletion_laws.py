@@ -48,10 +48,11 @@ def decide(store: Store, entries: Sequence[Entry], rule: OnEqual | None, asked_a
 def apply_page(store: Store, entries: Sequence[Entry], rule: OnEqual | None, asked_at: datetime) -> Store:
     """The store after a page; every entry must be counted once, and no row written twice."""
     verdict = decide(store, entries, rule, asked_at)
-    written = [verdict.insert, verdict.update, verdict.fill, verdict.mark_gone]
-    assert sum(map(len, written[:3])) + verdict.skipped + verdict.gone == len(entries)
-    assert sum(map(len, written)) == len(set().union(*written)), "a row written twice"
-    assert not verdict.seen & set().union(*written)
+    written = [*verdict.insert, *verdict.update, *verdict.fill]
+    assert len(written) + verdict.skipped + verdict.gone == len(entries)
+    written += verdict.mark_gone
+    assert len(written) == len(set(written)), "a row written twice"
+    assert not verdict.seen & set(written)
     assert verdict.seen <= store.keys()
     after = dict(store)
     for name in verdict.seen:

@@ -212,7 +212,8 @@ def page(
     *records: Record, rejected: Sequence[Rejected] = (), notes: Sequence[Rejected] = (), gone: Sequence[Gone] = ()
 ) -> PageOutcome:
     """A page ready to be committed."""
-    hashes = b"".join(bytes.fromhex(hash_text(one.provider_id))[:8] for one in (*records, *gone))
+    ids = [one.provider_id for one in records] + [one.provider_id for one in gone]
+    hashes = b"".join(bytes.fromhex(hash_text(one))[:8] for one in ids)
     return PageOutcome(
         records=list(records),
         rejected=list(rejected),

@@ -55,6 +55,7 @@ _ROWS = (
     ("records inserted", "records.inserted"),
     ("records updated", "records.updated"),
     ("records skipped", "records.skipped"),
+    ("records gone", "records.gone"),
     ("records quarantined", "records.quarantined"),
     ("watermark before", "watermark.before"),
     ("watermark after", "watermark.after"),

@@ -154,10 +154,14 @@ def _show_page(page: dict[str, Any]) -> None:
     total = "" if page["total"] is None else f" of {page['total']}"
     console.print(
         f"\nanswer: status {page['status']}, {page['received']} records{total}, "
-        f"{page['mapped']} usable, {len(page['rejected'])} rejected, {page['requests']} requests"
+        f"{page['mapped']} usable, {len(page['gone'])} deleted, {len(page['rejected'])} rejected, "
+        f"{page['requests']} requests"
     )
     for record in page["records"]:
         print_facts(f"{record['provider_id']}  updated {record['updated_at']}", record["record"].items())
+    if page["gone"]:
+        deleted = ((one["provider_id"], one["reason_code"], one["gone_at"], one["merged_into"]) for one in page["gone"])
+        print_table("deleted", ("id", "reason", "when", "merged into"), deleted)
     rows = (
         (one["provider_id"], one["reason_code"], one["json_path"], one["fragment"][:120]) for one in page["rejected"]
     )

@@ -18,6 +18,7 @@ from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import level_of
 from ingest_core.model.codes import AnswerEffect, ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
+from ingest_core.model.record import Gone
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import PaginationSpec, PredicateSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.extraction import paths_in
@@ -44,6 +45,7 @@ class DecodedPage:
 
     In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
     `declarations` has, for each record of an XML page, the namespace declarations that its text alone lacks.
+    `gone` are records known to be deleted before their details are read: the search says so, or their id is not found.
     """
 
     items: Sequence[Any]
@@ -58,6 +60,7 @@ class DecodedPage:
     repeated: frozenset[str] = frozenset()
     """Listed ids whose records came in the pass before and were not asked for again."""
     declarations: list[str] = field(default_factory=list)
+    gone: list[Gone] = field(default_factory=list)
 
     @property
     def count(self) -> int:
@@ -221,13 +224,14 @@ def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapp
     """The way to the records, the prefixes, and the names that paths expect lists or texts at."""
     steps = plain_steps(response.items_path.removesuffix(".*")) or ()
     every = ("*",) if response.items_path.endswith(".*") else ()
-    known = [*response.errors, *response.empty, *([response.record_error] if response.record_error else [])]
+    known = [*response.errors, *response.empty, *filter(None, (response.record_error, response.deleted))]
     predicates = [path for one in known for path in (one.path, one.message) if path]
     paging = [response.total_path]
     if pagination:
         paging += [pagination.next_token_path, pagination.next_url_path, pagination.has_more_path, pagination.step_path]
     version = [response.version_path] if response.version_path is not None else []
-    known_by = [response.id_path, response.updated_at_path, *version]
+    merged = [response.merged_into_path] if response.merged_into_path is not None else []
+    known_by = [response.id_path, response.updated_at_path, *version, *merged]
     paths = list(paths_in([mapping, *known_by, *filter(None, paging), *predicates]))
     return Reading(
         items=(*map(str, steps), *every),

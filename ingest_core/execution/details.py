@@ -11,11 +11,15 @@ from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
 from ingest_core.execution.routing import Router, short_hash, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.record import BadId
+from ingest_core.model.codes import ErrorLevel, GoneReason
+from ingest_core.model.record import BadId, Gone, Witnesses
 
 _GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that stayed unreadable however often they were asked for: one record may spoil the text of all."""
+
+GONE_STATUSES = frozenset({404, 410})
+TOO_MANY_GONE = 10
+"""Without another stored record to ask for, this number of ids not found is not believed."""
 
 NO_ANSWER = Response("", 0, {}, b"", 0.0)
 
@@ -41,9 +45,9 @@ def fetch_whole(
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
-    named = list(filter(None, dict.fromkeys(ids)))
+    named, gone = router.split_hits(found.page, ids)
     bad = bad_ids(named) if named else NO_BAD_IDS
-    left_out = {one: known.why for one, known in bad.items() if known.hopeless}
+    left_out = {one: entry.why for one, entry in bad.items() if entry.hopeless}
     repeated = frozenset(one for one in named if short_hash(one) in known)
     wanted = [one for one in named if one not in left_out and one not in repeated]
     details = fetch_details(fetcher, wanted, caller, bad)
@@ -56,6 +60,7 @@ def fetch_whole(
         listed=ids,
         failed=details.failed | left_out,
         repeated=repeated,
+        gone=gone,
     )
     return replace(found, page=page, details=details.evidence)
 
@@ -69,6 +74,7 @@ class Details:
         self.declarations: list[str] = []
         self.long_numbers = False
         self.failed: dict[str, str] = {}
+        self.not_found: list[str] = []
         self.evidence: list[dict[str, object]] = []
         self.last: Response | None = None
 
@@ -99,6 +105,7 @@ class Details:
             listed=ids,
             failed=self.failed,
             declarations=self.declarations,
+            gone=[Gone(one, None, GoneReason.NOT_FOUND) for one in self.not_found],
         )
         return FetchedPage(page, self.last or NO_ANSWER, details=self.evidence)
 
@@ -109,16 +116,41 @@ def fetch_listed(
     offset: int,
     caller: Caller,
     bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
+    witnesses: Callable[[list[str]], Witnesses] = lambda _ids: Witnesses(),
 ) -> FetchedPage:
-    """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all."""
+    """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all.
+
+    Where no record came and stored ones are not found, `witnesses` tell whether the provider finds any record at all.
+    """
     size = fetcher.spec.paging.page_size
     wanted = list(ids[offset : offset + size])
-    found = fetch_details(fetcher, wanted, caller, bad_ids(wanted)).as_page(wanted)
-    return replace(found, page=replace(found.page, step=len(wanted), has_more=offset + size < len(ids)))
+    found = fetch_details(fetcher, wanted, caller, bad_ids(wanted), by_id=True)
+    if found.not_found and not found.items:
+        _doubt(fetcher, witnesses(found.not_found), caller)
+    page = found.as_page(wanted)
+    return replace(page, page=replace(page.page, step=len(wanted), has_more=offset + size < len(ids)))
 
 
-def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping[str, BadId] = NO_BAD_IDS) -> Details:
-    """The records of these ids, those known to be bad alone and last; a refused batch is halved down to the bad id."""
+def _doubt(fetcher: Fetcher, known: Witnesses, caller: Caller) -> None:
+    """Raise if the provider finds no record that must be there: an outage or a wrong path deletes nothing."""
+    if not known.at_stake or any(fetch_details(fetcher, [one], caller, by_id=True).items for one in known.others):
+        return
+    if known.others or known.at_stake >= TOO_MANY_GONE:
+        also = f", and for {', '.join(known.others)}, updated last," if known.others else ""
+        message = (
+            f"the provider answered 404 or 410 for all {known.at_stake} stored records of a page{also} and gave none; "
+            "none was marked GONE. Correct the endpoint's path, or wait until the provider is well, and resume"
+        )
+        raise UpstreamError("ALL_GONE", message, moved=False, in_detail=True)
+
+
+def fetch_details(
+    fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping[str, BadId] = NO_BAD_IDS, *, by_id: bool = False
+) -> Details:
+    """The records of these ids, those known to be bad alone and last; a refused batch is halved down to the bad id.
+
+    With `by_id`, an id that is not found when it is asked for alone is gone, not bad.
+    """
     detail = fetcher.spec.detail
     assert detail is not None
     found = Details()
@@ -139,11 +171,16 @@ def fetch_details(fetcher: Fetcher, ids: list[str], caller: Caller, bad: Mapping
             error.in_detail = True
             if (error.level != ErrorLevel.L2 and error.code not in _GARBLED) or found.hopeless(bad):
                 raise
-            if len(batch) == 1:
+            if len(batch) == 1 and by_id and error.status in GONE_STATUSES:
+                found.not_found += batch
+            elif len(batch) == 1:
                 found.failed[batch[0]] = str(error)
             else:
                 middle = len(batch) // 2
                 pending[:0] = [batch[:middle], batch[middle:]]
         else:
             found.add(len(batch), answer)
+            # A 404 that `response.empty` reads as an answer without records says the same of a single id.
+            if by_id and len(batch) == 1 and answer.response.status in GONE_STATUSES and not answer.page.items:
+                found.not_found += batch
     return found

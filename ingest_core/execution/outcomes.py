@@ -184,6 +184,7 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "skipped": walk.counts.skipped,
         "skippedOlder": walk.counts.older,
         "skippedEqual": walk.counts.equal,
+        "gone": walk.counts.gone,
         "failed": walk.counts.quarantined,
         "late": walk.counts.late,
         "distinctCount": len(walk.seen),

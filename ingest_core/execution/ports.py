@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected
+from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected, Witnesses
 from ingest_core.model.scope import WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
@@ -147,6 +147,9 @@ class RunLedger(Protocol):
 
     def bad_ids(self, task: Task, ids: list[str]) -> dict[str, BadId]:
         """Which of these ids' details failed before; those that were released are forgotten."""
+
+    def witnesses(self, task: Task, ids: list[str]) -> Witnesses:
+        """How many of these ids' records are stored and not GONE, and some others that are."""
 
     def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
         """How many of these are in quarantine already, by their id or as they are."""

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,11 +13,11 @@ from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.predicate import holds
 from ingest_core.execution.xml_page import declared_alone
 from ingest_core.model.canonical import canonical_json, hash_of, hash_text
-from ingest_core.model.codes import QuarantineReason, ResponseFormat
+from ingest_core.model.codes import GoneReason, QuarantineReason, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
-from ingest_core.model.record import NORMALIZE_ID, Record, Rejected
+from ingest_core.model.record import NORMALIZE_ID, Gone, Record, Rejected
 from ingest_core.model.redaction import excerpt
-from ingest_core.model.spec import Expression, SpecSnapshot
+from ingest_core.model.spec import Expression, ResponseSpec, SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.registry.dates import parse_source_time
 from ingest_core.registry.extraction import compile_raw, compile_value
@@ -53,7 +53,7 @@ class _Unusable(Exception):
 
 @dataclass(frozen=True)
 class Routed:
-    """A page's records: usable ones, unusable ones, and a short hash of each.
+    """A page's records: usable, unusable and deleted ones, and a short hash of each.
 
     `outside` counts those that are skipped: of another time than the slice's, or taken in by the pass before.
     """
@@ -62,6 +62,47 @@ class Routed:
     rejected: list[Rejected]
     id_hashes: bytes
     outside: int = 0
+    gone: list[Gone] = field(default_factory=list)
+
+
+class _Deletions:
+    """Recognises the deleted records of one endpoint; of such a record only its id must be readable."""
+
+    def __init__(self, response: ResponseSpec, normalize: Callable[[str], str]) -> None:
+        self._deleted = response.deleted
+        self._time_zone = response.time_zone
+        self._updated_at = compile_raw(response.updated_at_path) if response.updated_at_path else None
+        self._merged_into = compile_value(response.merged_into_path) if response.merged_into_path else None
+        self._normalize = normalize
+
+    def reports(self, item: Any) -> bool:
+        """Whether the provider says that it deleted this record."""
+        return self._deleted is not None and isinstance(item, dict) and holds(self._deleted, item)
+
+    def read(self, item: Any, provider_id: str) -> Gone:
+        """What became of the record."""
+        merged_into = self._target(item, provider_id)
+        reason = GoneReason.MERGED if merged_into else GoneReason.DELETED
+        return Gone(provider_id, self._time(item), reason, merged_into)
+
+    def _time(self, item: Any) -> datetime | None:
+        value = _found(self._updated_at, item)
+        return None if value in (None, "", []) else parse_source_time(value, self._time_zone)
+
+    def _target(self, item: Any, provider_id: str) -> str | None:
+        """The id of the record that took this one's place, where it is an id and another one."""
+        found = _found(self._merged_into, item)
+        text = text_of(found[0] if isinstance(found, list) and found else found)
+        target = _storable(self._normalize(text)) if text else None
+        return target if target and len(target) <= MAX_ID_CHARS and target != provider_id else None
+
+
+def _found(get: Callable[[Any], Any] | None, item: Any) -> Any:
+    """What the expression finds; an expression that fails on a deleted record finds nothing."""
+    try:
+        return get(item) if get else None
+    except Exception:
+        return None
 
 
 class Router:
@@ -79,6 +120,8 @@ class Router:
         self._time_zone = response.time_zone
         self._record_error = response.record_error
         self._normalize = NORMALIZE_ID[spec.id_normalizer]
+        self._deletions = _Deletions(response, self._normalize)
+        self._deleted_hits = _Deletions(spec.response, self._normalize)
         compile_field = compile_value if spec.snapshot_version > 1 else _as_it_was
         self._mapping = [(name, compile_field(one)) for name, one in sorted(spec.mapping.items())]
 
@@ -86,11 +129,16 @@ class Router:
         """Each record of the page one way; with `owns`, records of another time are none of ours."""
         records: list[Record] = []
         rejected: list[Rejected] = []
+        gone = list(page.gone)
         hashes = bytearray()
         # Only XML has texts that lack declarations.
         declarations = page.declarations or [""] * len(page.raw)
         for item, raw, lacking in zip(page.items, page.raw, declarations, strict=True):
             try:
+                if self._deletions.reports(item):
+                    gone.append(self._deletions.read(item, self._storable_id(item)))
+                    hashes += short_hash(gone[-1].provider_id)
+                    continue
                 record = self._record(item, raw, lacking, asked_at, long_numbers=page.long_numbers)
                 records.append(record)
                 hashes += short_hash(record.provider_id)
@@ -99,23 +147,37 @@ class Router:
                 rejected.append(entry)
                 hashes += bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
         if page.listed is not None:
-            rejected += self._missing(page, records, rejected)
+            came = {one.provider_id for one in records} | {one.provider_id for one in gone}
+            rejected += self._missing(page, came | {one.provider_id for one in rejected})
             # A hit without an id is a hit all the same: it counts as one of its page.
             names = (one or f"nameless {asked_at} {at}" for at, one in enumerate(page.listed))
             hashes = bytearray(b"".join(map(short_hash, names)))
         kept = [
             one for one in records if owns is None or "flags" in one.fields or owns.start <= one.updated_at < owns.end
         ]
-        return Routed(kept, rejected, bytes(hashes), outside=len(records) - len(kept) + len(page.repeated))
+        dated = [_not_in_future(one, asked_at) for one in gone]
+        mine = [one for one in dated if owns is None or one.at is None or owns.start <= one.at < owns.end]
+        outside = len(records) - len(kept) + len(gone) - len(mine) + len(page.repeated)
+        return Routed(kept, rejected, bytes(hashes), outside, mine)
 
     def listed_ids(self, page: DecodedPage, id_path: Expression) -> list[str]:
         """The ids a search page lists, in normal form; a hit without one has none, and stays to be counted."""
         get = compile_raw(id_path)
         return [_storable(self._normalize(text_of(get(item)) or "")) or "" for item in page.items]
 
-    def _missing(self, page: DecodedPage, records: list[Record], rejected: list[Rejected]) -> list[Rejected]:
+    def split_hits(self, page: DecodedPage, ids: list[str]) -> tuple[list[str], list[Gone]]:
+        """The ids of a search page whose records are to be fetched, each once, and the hits it reports as deleted."""
+        live: dict[str, None] = {}
+        gone = []
+        for item, provider_id in zip(page.items, ids, strict=True):
+            if 0 < len(provider_id) <= MAX_ID_CHARS and self._deleted_hits.reports(item):
+                gone.append(self._deleted_hits.read(item, provider_id))
+            elif provider_id:
+                live[provider_id] = None
+        return list(live), gone
+
+    def _missing(self, page: DecodedPage, came: Set[str | None]) -> list[Rejected]:
         """Ids that were listed and of which no record came."""
-        came = {record.provider_id for record in records} | {one.provider_id for one in rejected}
         entries = []
         nameless = sum(not provider_id for provider_id in page.listed or ())
         unnamed = _Unusable(QuarantineReason.ID_MISSING, self._shown_id)
@@ -189,6 +251,12 @@ class Router:
             raise _Unusable(QuarantineReason.ID_TOO_LONG, self._shown_id)
         return provider_id
 
+    def _storable_id(self, item: Any) -> str:
+        provider_id = self._provider_id(self._id(item))
+        if _storable(provider_id) is None:
+            raise _Unusable(QuarantineReason.TEXT_INVALID, self._shown_id)
+        return provider_id
+
     def _instant(self, value: Any, provider_id: str) -> datetime:
         if value is None or value in ("", []):
             raise _Unusable(QuarantineReason.UPDATED_AT_MISSING, self._shown_time, provider_id)
@@ -196,6 +264,11 @@ class Router:
         if instant is None:
             raise _Unusable(QuarantineReason.UPDATED_AT_INVALID, self._shown_time, provider_id)
         return instant
+
+
+def _not_in_future(gone: Gone, asked_at: datetime) -> Gone:
+    """The deletion without a time that cannot be right, as a record's is corrected."""
+    return replace(gone, at=None) if gone.at and gone.at > asked_at + FUTURE_TOLERANCE else gone
 
 
 def _too_large(payload: str, fields: dict[str, Any]) -> bool:

@@ -288,7 +288,8 @@ class TaskRunner:
         task = walk.task
         request = render_detail(task.spec, list(task.ids[offset : offset + task.spec.paging.page_size]), caller)
         bad_ids = partial(self._ledger.bad_ids, task)
-        work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids)
+        witnesses = partial(self._ledger.witnesses, task)
+        work = partial(fetch_listed, walk.fetcher, task.ids, offset, caller, bad_ids, witnesses)
         return Asked(batch, request, str(offset), pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _answer(self, walk: Walk, asked: Asked) -> Arrived:
@@ -315,8 +316,9 @@ class TaskRunner:
             since_asked = fetched.response.elapsed_seconds + time.monotonic() - fetched.answered
             walk.provider_late_seconds = seconds_behind(fetched.response.headers, self._clock.now(), since_asked)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
-        if self._drifted(task, rejected, fetched.page.count):
-            message = f"{len(rejected)} of {fetched.page.count} records are unusable ({rejected[0].reason})"
+        live = fetched.page.count - len(routed.gone)  # a deleted record is neither usable nor drift
+        if self._drifted(task, rejected, live):
+            message = f"{len(rejected)} of {live} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)
         seen_before = len(walk.seen)
@@ -341,6 +343,7 @@ class TaskRunner:
             after_token=step.token,
             has_next=not step.completes,
             outside=routed.outside,
+            gone=routed.gone,
         )
         return page, step, checkpoint
 

@@ -137,7 +137,8 @@ def edge_of(task: Task, routed: Routed) -> Edge | None:
     """The unit of time a page ends in, if its source pages in ascending time and the page shows nothing else."""
     spec = task.spec
     timed = spec.window is not None and spec.window.supports_updated_since and spec.detail is None
-    if not (timed and spec.paging.ascending and spec.paging.type in COUNTED) or routed.rejected or not routed.records:
+    others = routed.rejected or routed.gone or not routed.records
+    if not (timed and spec.paging.ascending and spec.paging.type in COUNTED) or others:
         return None
     grid = unit_grid(spec.time.unit, spec.time.time_zone)
     units = [grid.floor(record.updated_at) for record in routed.records]

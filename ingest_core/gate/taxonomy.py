@@ -40,6 +40,7 @@ LEVELS = {
     "SHORTFALL": ErrorLevel.L2,
     "END_UNCERTAIN": ErrorLevel.L2,
     "SCHEMA_DRIFT": ErrorLevel.L4,
+    "ALL_GONE": ErrorLevel.L4,
     "CREDENTIAL_MISSING": ErrorLevel.L4,
     "NEXT_URL_ELSEWHERE": ErrorLevel.L4,
     "REDIRECTED_ELSEWHERE": ErrorLevel.L4,

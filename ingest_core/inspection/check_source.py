@@ -163,7 +163,7 @@ class SourceCheck:
             raise BadInput(
                 "IDS_MISSING", "this source is asked by id", where=f"source {self._source!r}", remedy="give --ids A,B"
             )
-        details = fetch_details(fetcher, list(self._asked.ids), self._caller)
+        details = fetch_details(fetcher, list(self._asked.ids), self._caller, by_id=True)
         return details.as_page(list(self._asked.ids))
 
     def _page(self, fetched: FetchedPage, routed: Routed, requests: int) -> Json:
@@ -172,7 +172,7 @@ class SourceCheck:
             "status": fetched.response.status,
             "bytes": len(fetched.response.body),
             "requests": requests,
-            "received": len(routed.records) + len(routed.rejected) + routed.outside,
+            "received": len(routed.records) + len(routed.gone) + len(routed.rejected) + routed.outside,
             "total": page.total,
             "next": page.next_token,
             "mapped": len(routed.records),
@@ -183,6 +183,15 @@ class SourceCheck:
                     "record": record.fields,
                 }
                 for record in routed.records[:shown]
+            ],
+            "gone": [
+                {
+                    "provider_id": one.provider_id,
+                    "gone_at": format_instant(one.at) if one.at else None,
+                    "reason_code": one.reason.value,
+                    "merged_into": one.merged_into,
+                }
+                for one in routed.gone
             ],
             "rejected": [
                 {

@@ -335,6 +335,14 @@ class ItemState(StrEnum):
     GONE = "GONE"
 
 
+class GoneReason(StrEnum):
+    """Why a record is GONE."""
+
+    DELETED = "DELETED"
+    MERGED = "MERGED"
+    NOT_FOUND = "NOT_FOUND"
+
+
 class QuarantineState(StrEnum):
     """What became of an unusable record."""
 

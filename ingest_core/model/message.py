@@ -10,7 +10,9 @@ from typing import Any
 import orjson
 
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.codes import ItemState
 from ingest_core.model.instant import format_instant
+from ingest_core.model.record import Gone
 
 
 class ChangeType(StrEnum):
@@ -18,11 +20,15 @@ class ChangeType(StrEnum):
 
     INSERTED = "INSERTED"
     UPDATED = "UPDATED"
+    GONE = "GONE"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A record as it is stored now; `taken_at` only where the time of asking, and nothing else, made it newer."""
+    """A record as it is stored now; `taken_at` only where the time of asking, and nothing else, made it newer.
+
+    `gone` where the provider no longer has it, with the time that is stored for that.
+    """
 
     type: ChangeType
     provider_id: str
@@ -31,6 +37,7 @@ class Change:
     payload_hash: str
     fields: Mapping[str, Any]
     taken_at: datetime | None = None
+    gone: Gone | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ def message_of(change: Change, provenance: str, endpoint: str, lineage: Mapping[
     business_key = (provenance, endpoint, change.provider_id)
     version = [change.updated_at, change.version, *([change.taken_at] if change.taken_at else [])]
     return NewMessage(
-        dedup_key=hash_of(business_key, version, change.payload_hash),
+        dedup_key=hash_of(business_key, version, change.payload_hash, *_state_key(change)),
         ordering_key=hash_of(business_key),
         topic=f"{provenance}.{endpoint}",
         payload={
@@ -84,9 +91,26 @@ def message_of(change: Change, provenance: str, endpoint: str, lineage: Mapping[
             "source_version": change.version,
             "payload_hash": change.payload_hash,
             "record": change.fields,
+            **_deletion(change),
             "lineage": dict(lineage),
         },
     )
+
+
+def _state_key(change: Change) -> list[Any]:
+    """What tells a deletion from the version it deletes; nothing for other changes, whose keys stay what they were."""
+    return [ItemState.GONE.value, change.gone.merged_into] if change.gone else []
+
+
+def _deletion(change: Change) -> dict[str, Any]:
+    if change.gone is None:
+        return {}
+    return {
+        "state": ItemState.GONE.value,
+        "gone_at": format_instant(change.gone.at) if change.gone.at else None,
+        "gone_reason": change.gone.reason.value,
+        "merged_into": change.gone.merged_into,
+    }
 
 
 def wire_json(value: Any) -> bytes:

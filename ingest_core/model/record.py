@@ -6,7 +6,7 @@ from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from typing import Any
 
-from ingest_core.model.codes import IdNormalizer, QuarantineReason, QuarantineState
+from ingest_core.model.codes import GoneReason, IdNormalizer, QuarantineReason, QuarantineState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,18 @@ class Record:
     payload_hash: str
     fields: dict[str, Any]
     version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A record that the provider no longer has."""
+
+    provider_id: str
+    at: datetime | None
+    """When the provider deleted it; None where it does not say, and the time of asking stands for it."""
+    reason: GoneReason
+    merged_into: str | None = None
+    """The id of the record it was merged into; only with MERGED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,16 @@ class BadId:
         return f"not asked for: it is {self.state} in quarantine, seen {self.times} times"
 
 
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """What the store knows of ids that were not found."""
+
+    at_stake: int = 0
+    """How many of them have a stored record that is not GONE."""
+    others: tuple[str, ...] = ()
+    """Some other records that are not GONE, updated last: the provider should find them."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """Each record received is counted once."""
@@ -70,7 +92,7 @@ class Counts:
     equal: int = 0
     """Of those skipped: how many were older than what is stored, and how many no newer."""
     gone: int = 0
-    """Records that the provider reports as deleted or merged."""
+    """Deletions and merges the provider reported, new or repeated; a report older than the stored record is skipped."""
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
@@ -96,7 +118,7 @@ class PageOutcome:
     """A page, decoded and routed, ready to be committed; notes go to quarantine but are no records.
 
     `outside` counts records of another time than the slice's, which a source that cannot filter sends along, and those
-    whose details the pass before has brought.
+    whose details the pass before has brought. `gone` are records that the provider no longer has.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -109,6 +131,7 @@ class PageOutcome:
     after_token: str | None = None
     has_next: bool = False
     outside: int = 0
+    gone: list[Gone] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

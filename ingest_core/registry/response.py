@@ -79,6 +79,16 @@ def check_response(
     for field, expression in mapping.items():
         _check_expression(expression, f"mapping.{field}", "reg_provenance", found)
     _check_predicates(definition, key, found)
+    _check_deleted(definition, key, found)
+
+
+def _check_deleted(definition: Row, key: str, found: Findings) -> None:
+    deleted, merged_into = definition.get("deleted_predicate"), definition.get("merged_into_expr")
+    found.need(
+        deleted or merged_into is None, "MERGED_WITHOUT_DELETED", ENDPOINTS, f"{key}.merged_into", merged_into,
+        "merged_into is read only from deleted records, and nothing says which records are deleted",
+        "add response.deleted, such as {path: $.status, equals: merged}, or remove merged_into",
+    )  # fmt: skip
 
 
 def _check_items(definition: Row, key: str, found: Findings) -> None:

@@ -5,12 +5,19 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ingest_core.model.codes import ItemState
+from ingest_core.model.record import Witnesses
 from ingest_core.model.stored_item import ItemChoice, StoredItem
+from ingest_core.model.work import Task
 from ingest_core.store.database import Database
+from ingest_core.store.dialect import rows_of
 from ingest_core.store.tables import ing_item
 
 PAGE = 500
 """Records that are held at once."""
+
+WITNESSES = 3
+"""Records that are asked for when others are not found."""
 
 
 class SqlItemReader:
@@ -57,3 +64,22 @@ def _where(choice: ItemChoice) -> list[sa.ColumnElement[bool]]:
     if choice.until:
         found.append(item.c.source_updated_at < choice.until)
     return found
+
+
+def read_witnesses(connection: sa.Connection, task: Task, ids: list[str]) -> Witnesses:
+    """How many of these ids' records are stored and not GONE, and some others that are."""
+    item = ing_item
+    within = sa.and_(
+        item.c.provenance_code == task.partition.provenance_code,
+        item.c.endpoint_name == task.item_endpoint,
+        item.c.state_code == ItemState.PRESENT.value,
+    )
+    at_stake = 0
+    for start in range(0, len(ids), PAGE):
+        named = rows_of(
+            connection.dialect.name, [item.c.provider_id], within, item.c.provider_id, ids[start : start + PAGE]
+        )
+        at_stake += len(connection.execute(named).all())
+    newest = sa.select(item.c.provider_id).where(within).order_by(item.c.source_updated_at.desc())
+    found = connection.execute(newest.limit(len(ids) + WITNESSES)).scalars()
+    return Witnesses(at_stake, tuple(one for one in found if one not in ids)[:WITNESSES])

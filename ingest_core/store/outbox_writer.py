@@ -5,10 +5,12 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from ingest_core.execution.deletion import now_gone
 from ingest_core.execution.overwrite import Stored, Verdict, rank
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.message import Change, ChangeType, message_of
+from ingest_core.model.record import Gone
 from ingest_core.store.dialect import insert_new
 from ingest_core.store.tables import ing_outbox_message
 
@@ -21,7 +23,7 @@ def write_messages(
     stored: Mapping[str, Stored],
     now: datetime,
 ) -> None:
-    """A message for each record that was inserted or changed; one that is there already stays as it is.
+    """A message for each record that was inserted, changed or deleted; one that is there already stays as it is.
 
     The records' rows are locked, so the messages of one record are numbered in the order of its versions.
     """
@@ -81,3 +83,23 @@ def changes_of(verdict: Verdict, stored: Mapping[str, Stored], asked_at: datetim
         yield Change(
             ChangeType.UPDATED, provider_id, known.updated_at, known.version, known.payload_hash, fields, asked_at
         )
+    for provider_id, one in verdict.mark_gone.items():
+        if provider_id in stored:  # of a record that was never stored no consumer was told
+            yield from _deletion(one, stored[provider_id], asked_at)
+
+
+def _deletion(one: Gone, known: Stored, asked_at: datetime) -> Iterator[Change]:
+    """The change, if it is news: the record was there, or only now it is known what it was merged into."""
+    after = now_gone(one, known, asked_at)
+    if known.gone_at is not None and after.merged_into == known.merged_into:
+        return
+    yield Change(
+        ChangeType.GONE,
+        one.provider_id,
+        after.updated_at,
+        after.version,
+        after.payload_hash,
+        known.fields or {},
+        None if after.updated_at > known.updated_at else asked_at,
+        Gone(one.provider_id, after.gone_at, after.gone_reason or one.reason, after.merged_into),
+    )

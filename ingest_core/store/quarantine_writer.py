@@ -39,10 +39,11 @@ class QuarantineWriter:
     now: datetime
 
     def write(self, page: PageOutcome) -> None:
-        """Usable records leave quarantine, unusable ones enter it or are open in it again."""
+        """Usable and deleted records leave quarantine, unusable ones enter it or are open in it again."""
         if self._any_unsettled():
             bad = {entry.provider_id for entry in page.rejected if entry.provider_id}
-            self._release({record.provider_id for record in page.records} - bad)
+            self._release({one.provider_id for one in page.records} - bad, "USABLE")
+            self._release({one.provider_id for one in page.gone} - bad, "GONE")
             self._reopen(bad)
         self._add([*page.rejected, *page.notes])
 
@@ -57,11 +58,11 @@ class QuarantineWriter:
         query = sa.select(sa.literal(1)).where(*self._mine(), table.c.state_code.in_(UNSETTLED)).limit(1)
         return self.connection.execute(query).first() is not None
 
-    def _release(self, ids: set[str]) -> None:
+    def _release(self, ids: set[str], cause: str) -> None:
         """What was seen unusable after this page was asked for stays: this page is older news."""
         wanted = ing_quarantine.c.state_code.in_(UNSETTLED)
         seen_before = ing_quarantine.c.updated_at < self.batch.asked_at
-        remarks = {"cause": "USABLE", "run_id": self.run.run_id, "batch_no": self.batch.batch_no}
+        remarks = {"cause": cause, "run_id": self.run.run_id, "batch_no": self.batch.batch_no}
         for found in self._find(ids, wanted, seen_before):
             _set_state(self.connection, found, QuarantineState.RELEASED, remarks, self.now)
 

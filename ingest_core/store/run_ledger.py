@@ -10,7 +10,7 @@ from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
-from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected
+from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected, Witnesses
 from ingest_core.model.window import Window
 from ingest_core.model.work import Checkpoint, FlowRun, Task
 from ingest_core.store import reslices
@@ -20,6 +20,7 @@ from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import analyze_new, plans_by_counts
 from ingest_core.store.estimates import note_arrivals, note_reading
+from ingest_core.store.item_reader import read_witnesses
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
 from ingest_core.store.quarantine_writer import count_known, read_bad_ids
@@ -193,6 +194,11 @@ class SqlRunLedger:
         with self._database.read() as connection:
             return read_bad_ids(connection, task, ids)
 
+    def witnesses(self, task: Task, ids: list[str]) -> Witnesses:
+        """How many of these ids' records are stored and not GONE, and some others that are."""
+        with self._database.read() as connection:
+            return read_witnesses(connection, task, ids)
+
     def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
         """How many of these are in quarantine already, by their id or as they are."""
         with self._database.read() as connection:
@@ -270,6 +276,7 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
         "skipped": counts.skipped,
         "skippedOlder": counts.older,
         "skippedEqual": counts.equal,
+        "gone": counts.gone,
         "failed": counts.quarantined,
         "late": counts.late,
         "hasNext": page.has_next,
@@ -278,5 +285,5 @@ def _stats_of(counts: Counts, page: PageOutcome) -> dict[str, Any]:
 
 
 def _counts_of(stats: dict[str, Any]) -> Counts:
-    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late", "skippedOlder", "skippedEqual")
+    names = ("itemsCount", "inserted", "updated", "skipped", "failed", "late", "skippedOlder", "skippedEqual", "gone")
     return Counts(*(stats.get(name, 0) for name in names))

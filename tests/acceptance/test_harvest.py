@@ -24,7 +24,7 @@ def test_a_harvest_of_5000_works_equals_the_truth(patra: Patra, quiet_sandbox: S
     assert len(patra.items()) == sum(row["usable"] for row in truth)
     records = done["records"]
     assert done["tasks"] == {"succeeded": 40, "partial": 0, "failed": 0}
-    assert records["received"] == sum(records[key] for key in ("inserted", "updated", "skipped", "quarantined"))
+    assert records["received"] == sum(records[key] for key in ("inserted", "updated", "skipped", "gone", "quarantined"))
     assert records["inserted"] == len(patra.items())
     assert len(patra.rows("ing_quarantine")) == sum(not row["usable"] for row in truth)
     (cursor,) = patra("cursor", "list")

@@ -111,8 +111,8 @@ def _counts(received: int, stats: dict[str, Any] | None) -> Counts | None:
     if not stats:
         return None
     names = ("inserted", "updated", "skipped", "failed")
-    skips = {"older": stats["skippedOlder"], "equal": stats["skippedEqual"]}
+    skips = {"older": stats["skippedOlder"], "equal": stats["skippedEqual"], "gone": stats["gone"]}
     counts = Counts(received, *(stats[name] for name in names), **skips)
-    assert received == counts.inserted + counts.updated + counts.skipped + counts.quarantined
+    assert received == counts.inserted + counts.updated + counts.skipped + counts.gone + counts.quarantined
     assert counts.skipped == counts.older + counts.equal
     return counts

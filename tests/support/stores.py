@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of, hash_text
-from ingest_core.model.codes import Operation, QuarantineReason, SchedulerCode, TaskStatus
-from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
+from ingest_core.model.codes import GoneReason, Operation, QuarantineReason, SchedulerCode, TaskStatus
+from ingest_core.model.record import Counts, Gone, PageOutcome, Record, Rejected
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.work import Checkpoint, FlowRun, Partition, Task, harvest_namespace
 from ingest_core.planning.plan import Planner
@@ -203,13 +203,22 @@ def rejected(name: str, reason: QuarantineReason = QuarantineReason.ID_MISSING) 
     return Rejected(reason, "$.id", f'{{"name": "{name}"}}', hash_text(name))
 
 
-def page(*records: Record, rejected: Sequence[Rejected] = (), notes: Sequence[Rejected] = ()) -> PageOutcome:
+def deleted(provider_id: str, when: datetime | None = None, merged_into: str | None = None) -> Gone:
+    """A record that the provider reports as deleted, or as merged into another one."""
+    return Gone(provider_id, when, GoneReason.MERGED if merged_into else GoneReason.DELETED, merged_into)
+
+
+def page(
+    *records: Record, rejected: Sequence[Rejected] = (), notes: Sequence[Rejected] = (), gone: Sequence[Gone] = ()
+) -> PageOutcome:
     """A page ready to be committed."""
-    hashes = b"".join(bytes.fromhex(hash_text(one.provider_id))[:8] for one in records)
+    ids = [one.provider_id for one in records] + [one.provider_id for one in gone]
+    hashes = b"".join(bytes.fromhex(hash_text(one))[:8] for one in ids)
     return PageOutcome(
         records=list(records),
         rejected=list(rejected),
         notes=list(notes),
+        gone=list(gone),
         id_hashes=hashes,
         after_token="next",
         has_next=True,

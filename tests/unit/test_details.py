@@ -12,8 +12,8 @@ from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import ErrorLevel, QuarantineState
-from ingest_core.model.record import BadId
+from ingest_core.model.codes import ErrorLevel, GoneReason, QuarantineState
+from ingest_core.model.record import BadId, Witnesses
 from ingest_core.model.spec import AuthSpec, SpecSnapshot
 from tests.support.specs import at, pubmed_spec, span
 from tests.support.upstream import ScriptedGate, status
@@ -357,7 +357,6 @@ def test_each_record_of_each_batch_keeps_the_declarations_its_text_lacks() -> No
         router,
         render_request(spec, span("2026-03-01", "2026-03-02"), "0", CALLER),
         CALLER,
-        repeatable=True,
     )
     refreshed = fetch_details(fetcher, numbers(3), CALLER).as_page(numbers(3))
 
@@ -366,3 +365,81 @@ def test_each_record_of_each_batch_keeps_the_declarations_its_text_lacks() -> No
         assert stored == [
             f'<p xmlns:m="urn:{batch}"><m:id>{one}</m:id></p>' for one, batch in (("1", "1"), ("2", "1"), ("3", "3"))
         ]
+
+
+class TestAnIdThatIsNotFound:
+    """A refresh by id takes 404 and 410 for an answer: the record is gone."""
+
+    @staticmethod
+    def fetch(
+        library: Library, ids: list[str], size: int, known: Witnesses | None = None, **response: Any
+    ) -> FetchedPage:
+        fetcher = fetcher_of(library, spec_of(size, **response).model_copy(update={"pagination": None}))
+        return fetch_listed(fetcher, ids, 0, CALLER, witnesses=lambda _ids: known or Witnesses())
+
+    @staticmethod
+    def gone(fetched: FetchedPage) -> list[str]:
+        assert {one.reason for one in fetched.page.gone} <= {GoneReason.NOT_FOUND}
+        return [one.provider_id for one in fetched.page.gone]
+
+    @pytest.mark.parametrize("code", [404, 410])
+    @pytest.mark.parametrize("size", [1, 8])
+    def test_it_is_found_out_by_asking_for_it_alone(self, code: int, size: int) -> None:
+        fetched = self.fetch(Library(refuses("1", code=code)), numbers(size), size)
+
+        assert (self.gone(fetched), fetched.page.failed) == (["1"], {})
+        assert len(fetched.page.items) == size - 1
+
+    @pytest.mark.parametrize("code", [400, 422, 451])
+    def test_another_refusal_is_a_failure(self, code: int) -> None:
+        fetched = self.fetch(Library(refuses("3", code=code)), numbers(4), 4)
+
+        assert (self.gone(fetched), list(fetched.page.failed)) == ([], ["3"])
+
+    def test_words_of_the_registry_that_make_the_404_an_empty_answer_say_the_same(self) -> None:
+        rule = refuses("2", code=404, body=b'{"message": "none"}')
+        empty = [{"path": "$.message", "equals": "none"}]
+
+        assert self.gone(self.fetch(Library(rule), ["2"], 1, empty=empty)) == ["2"]
+
+    def test_words_that_make_it_a_fault_of_the_source_win(self) -> None:
+        rule = refuses("1", code=404, body=b'{"error": "this version of the API has ended"}')
+        with pytest.raises(UpstreamError) as raised:
+            self.fetch(Library(rule), ["1"], 1, errors=[{"path": "$.error", "level": "L4"}])
+
+        assert (raised.value.code, raised.value.level) == ("HTTP_404", ErrorLevel.L4)
+
+    def test_in_a_harvest_it_is_a_failure(self) -> None:
+        found = details(Library(refuses("2", code=404)), numbers(3), spec_of(3))
+
+        assert (list(found.failed), found.not_found) == (["2"], [])
+
+    @pytest.mark.parametrize(
+        ("known", "asked_also", "believed"),
+        [
+            (Witnesses(0, ("7", "8")), [], True),
+            (Witnesses(1, ("7", "8")), [["7"]], True),
+            (Witnesses(1, ("9", "7", "8")), [["9"], ["7"]], True),
+            (Witnesses(1, ("9",)), [["9"]], False),
+            (Witnesses(9, ()), [], True),
+            (Witnesses(10, ()), [], False),
+        ],
+        ids=["nothing at stake", "another is found", "the second is", "no other is", "few and no other", "ten"],
+    )
+    def test_it_is_believed_if_the_provider_finds_another_record(
+        self, *, known: Witnesses, asked_also: list[list[str]], believed: bool
+    ) -> None:
+        library = Library(refuses("1", "9", code=404))
+        if believed:
+            assert self.gone(self.fetch(library, ["1"], 1, known)) == ["1"]
+        else:
+            with pytest.raises(UpstreamError) as raised:
+                self.fetch(library, ["1"], 1, known)
+            assert (raised.value.code, raised.value.level) == ("ALL_GONE", ErrorLevel.L4)
+        assert library.batches == [["1"], *asked_also]
+
+    def test_a_page_with_a_record_needs_no_witness(self) -> None:
+        library = Library(refuses("1", code=404))
+        self.fetch(library, numbers(2), 2, Witnesses(50, ("9",)))
+
+        assert library.batches == [["1", "2"], ["1"], ["2"]]

@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ingest_core.model.codes import GoneReason
 from ingest_core.model.message import Change, ChangeType, delivery_key, message_of, wire_json
+from ingest_core.model.record import Gone
 from tests.support.outbox import message
 
 STAMP = datetime(2026, 1, 2, tzinfo=UTC)
@@ -29,12 +31,27 @@ def test_the_keys_of_a_version_are_always_the_same() -> None:
         replace(CHANGE, version="2"),
         replace(CHANGE, payload_hash="0" * 64),
         replace(CHANGE, taken_at=STAMP),
+        replace(CHANGE, type=ChangeType.GONE, gone=Gone("10.1/a", STAMP, GoneReason.DELETED)),
+        replace(CHANGE, type=ChangeType.GONE, gone=Gone("10.1/a", STAMP, GoneReason.MERGED, "10.1/b")),
     ],
-    ids=["update time", "version", "payload", "time of asking"],
+    ids=["update time", "version", "payload", "time of asking", "deletion", "merge"],
 )
 def test_another_version_of_a_record_is_another_message_of_the_same_order(changed: Change) -> None:
     assert keys(changed)[0] != keys(CHANGE)[0]
     assert keys(changed)[1] == keys(CHANGE)[1]
+
+
+def test_a_deletion_says_when_why_and_what_took_the_record_s_place() -> None:
+    deleted = Gone("10.1/a", STAMP, GoneReason.DELETED)
+    merged = Gone("10.1/a", STAMP, GoneReason.MERGED, "10.1/b")
+    payloads = [message_of(replace(CHANGE, gone=one), "crossref", "works", {}).payload for one in (deleted, merged)]
+    names = ("state", "gone_at", "gone_reason", "merged_into")
+    assert [[payload[name] for name in names] for payload in payloads] == [
+        ["GONE", "2026-01-02T00:00:00.000000Z", "DELETED", None],
+        ["GONE", "2026-01-02T00:00:00.000000Z", "MERGED", "10.1/b"],
+    ]
+    assert keys(replace(CHANGE, gone=deleted))[0] != keys(replace(CHANGE, gone=merged))[0]
+    assert "state" not in message_of(CHANGE, "crossref", "works", {}).payload
 
 
 def test_other_records_and_other_endpoints_have_an_order_of_their_own() -> None:

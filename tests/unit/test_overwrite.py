@@ -145,21 +145,21 @@ FULL = Stored(1, at("10:00"), "old", at("11:00"), fields={"title": "Old", "doi":
 
 def test_only_empty_fields_are_filled() -> None:
     incoming = versioned(None, title="New", doi="10.1/x", authors=["Ann"], year=2020, venue="V", note=None)
-    verdict = decide_fills([incoming], {"a": FULL})
+    verdict = decide_fills([incoming], {"a": FULL}, at("12:00"))
 
     assert verdict.fill == {"a": {"title": "Old", "doi": "10.1/x", "authors": ["Ann"], "year": 0, "venue": "V"}}
     assert (verdict.update, verdict.seen, verdict.skipped) == ({}, set(), 0)
 
 
 def test_a_record_that_fills_nothing_was_looked_at() -> None:
-    verdict = decide_fills([versioned(None, title="New", doi="")], {"a": FULL})
+    verdict = decide_fills([versioned(None, title="New", doi="")], {"a": FULL}, at("12:00"))
 
     assert (verdict.fill, verdict.seen, verdict.equal) == ({}, {"a"}, 1)
 
 
 def test_an_unknown_record_is_inserted_whole_and_counted_once() -> None:
     records = [record("b"), versioned(None, doi="1"), versioned(None, doi="2", venue="V"), record("b", "11:00")]
-    verdict = decide_fills(records, {"a": FULL})
+    verdict = decide_fills(records, {"a": FULL}, at("12:00"))
 
     assert (verdict.insert["b"].updated_at, verdict.fill["a"]["doi"], verdict.fill["a"]["venue"]) == (
         at("11:00"),

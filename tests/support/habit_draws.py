@@ -1,5 +1,6 @@
 """Providers and source files drawn at random, aimed at where paging decides: page ends, totals, tokens, churn, caps."""
 
+from functools import cache
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -28,24 +29,53 @@ Drawn = tuple[Habits, Source]
 
 COUNTED = (Kind.OFFSET, Kind.PAGE)
 PROFILES = ("anything", "totals", "tokens", "churn", "caps", "faults")
-REQUESTS = st.integers(1, 9)
-WHICH = st.integers(0, 9)
 
 
+@cache  # making a strategy takes as long as drawing from it
 def rarely(usual: A, other: st.SearchStrategy[A]) -> st.SearchStrategy[A]:
     """Mostly the usual."""
     return st.one_of(st.just(usual), st.just(usual), st.just(usual), other)
 
 
+@cache
 def often(usual: A, other: st.SearchStrategy[A]) -> st.SearchStrategy[A]:
     """Mostly not the usual."""
     return st.one_of(st.just(usual), other, other)
 
 
+@cache
 def _each(values: Any) -> st.SearchStrategy[Any]:
     return st.sampled_from(list(values))
 
 
+@cache
+def _whole(least: int, most: int) -> st.SearchStrategy[int]:
+    return st.integers(least, most)
+
+
+_PLACES = st.tuples(_whole(1, 9), st.sampled_from(list(Stop)))
+_FAULTS = st.lists(
+    st.tuples(_whole(1, 9), st.sampled_from(list(Fault))), min_size=1, max_size=2, unique_by=lambda one: one[0]
+)
+
+
+@cache
+def _events(units: int) -> st.SearchStrategy[list[Event]]:
+    where = st.one_of(st.just(0), st.just(units - 1), st.integers(0, units - 1))
+    return st.lists(st.builds(Event, st.integers(2, 9), _each(Change), st.integers(0, 9), where), min_size=1, max_size=4)
+
+
+@cache
+def _units(most: int, records: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, most), min_size=records, max_size=records)
+
+
+@cache
+def _cap_of(size: int) -> st.SearchStrategy[int]:
+    return st.one_of(st.integers(1, 3).map(lambda pages: pages * size), st.integers(1, 10))
+
+
+@cache
 def _numbers(records: int) -> st.SearchStrategy[tuple[int, ...]]:
     return st.sets(st.integers(0, max(0, records - 1)), max_size=4).map(lambda found: tuple(sorted(found)))
 
@@ -53,20 +83,16 @@ def _numbers(records: int) -> st.SearchStrategy[tuple[int, ...]]:
 def _result(draw: st.DrawFn) -> dict[str, Any]:
     """The records: counts at and beside whole pages, all in one unit or spread."""
     size = draw(_each((2, 3, 1, 4)))
-    pages, off = draw(st.integers(0, 3)), draw(_each((0, 1, -1, 0)))
+    pages, off = draw(_each((3, 2, 4, 1, 5, 0))), draw(_each((0, 1, -1, 0)))
     records = max(0, size * pages + off)
     units = draw(_each((1, 2, 5, 8)))
-    crowded = draw(st.booleans())
-    places = st.integers(0, min(1, units - 1) if crowded else units - 1)
-    slots = draw(st.lists(places, min_size=records, max_size=records))
-    return {"size": size, "slots": tuple(slots), "units": units, "hours": draw(st.booleans())}
+    crowded = draw(_each((False, True)))
+    slots = draw(_units(min(1, units - 1) if crowded else units - 1, records))
+    return {"size": size, "slots": tuple(slots), "units": units, "hours": draw(_each((False, True)))}
 
 
 def _churn(draw: st.DrawFn, units: int) -> dict[str, Any]:
-    where = st.one_of(st.just(0), st.just(units - 1), st.integers(0, units - 1))
-    events = st.builds(Event, st.integers(2, 9), _each(Change), WHICH, where)
-    churn = tuple(draw(st.lists(events, min_size=1, max_size=4)))
-    return {"churn": churn, "churn_always": draw(rarely(None, _each(Change)))}
+    return {"churn": tuple(draw(_events(units))), "churn_always": draw(rarely(None, _each(Change)))}
 
 
 def _totals(draw: st.DrawFn) -> dict[str, Any]:
@@ -77,11 +103,11 @@ def _tokens(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "cursor": draw(_each(Cursor)),
         "tail": draw(often(Tail.KNOWN, _each(Tail))),
-        "overlap": draw(rarely(0, st.integers(1, 2))),
+        "overlap": draw(rarely(0, _whole(1, 2))),
         "empty_after": draw(_each((None, 0, 1, 2))),
         "empty_run": draw(_each((1, 2, 3, 9, 10, 11, 14))),
-        "lost_after": draw(rarely(None, st.integers(1, 3))),
-        "dead_after": draw(rarely(None, st.integers(1, 4))),
+        "lost_after": draw(rarely(None, _whole(1, 3))),
+        "dead_after": draw(rarely(None, _whole(1, 4))),
         "dead_walks": draw(_each((1, 2, 1000))),
         "dead_style": draw(_each(Dead)),
     }
@@ -89,26 +115,25 @@ def _tokens(draw: st.DrawFn) -> dict[str, Any]:
 
 def _lengths(draw: st.DrawFn, size: int) -> dict[str, Any]:
     return {
-        "served": draw(rarely(None, st.integers(1, size))),
-        "short_every": draw(rarely(0, st.integers(1, 3))),
+        "served": draw(rarely(None, _whole(1, size))),
+        "short_every": draw(rarely(0, _whole(1, 3))),
     }
 
 
 def _hidden(draw: st.DrawFn, records: int) -> dict[str, Any]:
-    return {"hidden": draw(_numbers(records)), "hidden_slots": draw(st.booleans())}
+    return {"hidden": draw(_numbers(records)), "hidden_slots": draw(_each((False, True)))}
 
 
 def _cap(draw: st.DrawFn, size: int) -> dict[str, Any]:
     return {
-        "cap": draw(st.one_of(st.integers(1, 3).map(lambda pages: pages * size), st.integers(1, 10))),
+        "cap": draw(_cap_of(size)),
         "cap_style": draw(_each(Cap)),
-        "cap_in_total": draw(st.booleans()),
+        "cap_in_total": draw(_each((False, True))),
     }
 
 
 def _faults(draw: st.DrawFn) -> dict[str, Any]:
-    faults = draw(st.lists(st.tuples(REQUESTS, _each(Fault)), min_size=1, max_size=2, unique_by=lambda one: one[0]))
-    return {"faults": tuple(sorted(faults)), "stop": draw(rarely(None, st.tuples(REQUESTS, _each(Stop))))}
+    return {"faults": tuple(sorted(draw(_FAULTS))), "stop": draw(rarely(None, _PLACES))}
 
 
 def _chosen(draw: st.DrawFn, profile: str, aimed: str) -> bool:
@@ -121,13 +146,13 @@ def _source(draw: st.DrawFn, habits: Habits) -> Source:
     honest = habits.order == Order.ASCENDING
     probed = linked and habits.cursor != Cursor.SCROLL
     return Source(
-        empty_page=draw(rarely("CONTINUE", st.just("END"))),
+        empty_page=draw(rarely("CONTINUE", _each(("END",)))),
         total_kind=draw(rarely("CHECKED", _each(("EXACT", "ESTIMATE")))),
-        ascending=draw(st.booleans()) if honest else draw(rarely(False, rarely(False, st.just(True)))),
-        says_cap=habits.cap is None or draw(rarely(True, st.just(False))),
-        tail_probe=probed and draw(rarely(False, st.just(True))),
+        ascending=draw(_each((False, True))) if honest else draw(rarely(False, rarely(False, _each((True,))))),
+        says_cap=habits.cap is None or draw(rarely(True, _each((False,)))),
+        tail_probe=probed and draw(rarely(False, _each((True,)))),
         max_shortfall=draw(rarely(None, _each((0, 1, 3)))),
-        says_dead=draw(rarely(True, st.just(False))),
+        says_dead=draw(rarely(True, _each((False,)))),
     )
 
 
@@ -152,7 +177,7 @@ def cases(draw: st.DrawFn, profile: str = "anything") -> Drawn:
         given |= _cap(draw, size)
     if _chosen(draw, profile, "faults"):
         given |= _faults(draw)
-    if draw(_each((False, False, False, False))):  # TODO gone
+    if draw(_each((False, False, False, False, False, True))):
         given["deleted"] = draw(_numbers(records))
     habits = Habits(kind=kind, **given)
     return habits, _source(draw, habits)

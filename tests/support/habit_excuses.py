@@ -64,7 +64,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Excuse:
-    """A habit that cannot be told from an honest one; `weak` if the end must be marked so."""
+    """A habit that cannot be told from an honest one.
+
+    `weak` if the end must be marked so: not where the file promises otherwise, or a total that is wrong agrees.
+    """
 
     name: str
     reason: str
@@ -92,7 +95,13 @@ def _hole(case: Case) -> bool:
 
 
 def _cap_unsaid(case: Case) -> bool:
-    return case.habits.cap is not None and not case.source.says_cap and case.blind
+    return case.habits.cap is not None and not case.source.says_cap and case.blind and not _total_capped(case)
+
+
+def _total_capped(case: Case) -> bool:
+    habits = case.habits
+    stated = habits.total != Total.NONE and case.source.total_kind != "ESTIMATE"
+    return habits.cap is not None and not case.source.says_cap and habits.cap_in_total and stated
 
 
 def _exact_lie(case: Case) -> bool:
@@ -135,9 +144,10 @@ UNDETECTABLE = (
     Excuse("has_more false too early", "an explicit end is believed where no total says otherwise", _more_denied),
     Excuse("hole of a page", "a counted page that is empty for good is how every result ends", _hole),
     Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),
-    Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie),
-    Excuse("ascending is not", "the file promises an order that the provider does not keep", _ascending_lie),
-    Excuse("END is not", "the file says that an empty page is the end, and it is not", _end_lie),
+    Excuse("undeclared cap and total", "a total that is cut off at the same cap agrees", _total_capped, weak=False),
+    Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie, weak=False),
+    Excuse("ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False),
+    Excuse("END is not", "the file says that an empty page is the end, and it is not", _end_lie, weak=False),
     Excuse("short TIME page", "the only page is short, and nothing says that there is more", _short_time_page),
     Excuse(
         "token of an offset",

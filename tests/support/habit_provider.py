@@ -33,7 +33,7 @@ from tests.support.habits import (
 )
 
 BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
-MOST_REQUESTS = 1500
+MOST_REQUESTS = 1000
 """More than this is endless."""
 
 URL = "https://books.example/list"

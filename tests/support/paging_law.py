@@ -2,40 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from functools import lru_cache
+from datetime import datetime
 from threading import Event
-from typing import Any
+from typing import Any, Protocol
 
-import sqlalchemy as sa
-
-from ingest_core.execution.ports import Run, RunOutcome
-from ingest_core.execution.run_task import TaskRunner
-from ingest_core.gate.feedback import Feedback
-from ingest_core.gate.ports import Permit
-from ingest_core.model.spec import RateSpec, SpecSnapshot
-from ingest_core.model.work import Partition
-from ingest_core.planning.reslice import Reslicer
-from ingest_core.planning.strategies.strategy import StrategyRegistry
-from ingest_core.planning.strategies.time_slices import TimeStrategy
-from ingest_core.store.database import Database
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import (
-    ing_cursor,
-    ing_cursor_event,
-    ing_item,
-    ing_quarantine,
-    ing_task,
-    ing_task_run,
-    ing_task_run_batch,
-)
-from ingest_core.store.work_control import SqlWorkControl
 from tests.support.habit_excuses import Case, Excuse, excuse_of
-from tests.support.habit_provider import BEGIN, Asked, Bounds, Endless, HabitProvider, Killed, stops
-from tests.support.habits import Habits, Source, Stop, blocks_of, unit_seconds
-from tests.support.stores import Stores, clear, compiled, plan_harvest, rows, wire
+from tests.support.habit_provider import BEGIN, Asked, Bounds, Endless, HabitProvider, stops
+from tests.support.habits import Habits, Source, Total
 
-LEASE_SECONDS = 600
 MOST_ATTEMPTS = 120
 """Attempts at all tasks of a plan; more is endless."""
 
@@ -45,66 +19,6 @@ DEFAULT_LIMIT = (2, 20, 0.01)
 
 class Broken(AssertionError):
     """The law does not hold."""
-
-
-class OpenGate:
-    """A RateGate that lets everything pass."""
-
-    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
-        """At once."""
-        return Permit.after(timedelta(0))
-
-    def feedback(self, key: str, said: Feedback) -> None:
-        """Nothing follows from it."""
-
-    def closed(self, key: str) -> bool:
-        """Never."""
-        return False
-
-    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
-        """The planned one."""
-        return planned
-
-
-class MortalLedger(SqlRunLedger):
-    """A RunLedger whose worker may die before it ends a task, once."""
-
-    dies = False
-
-    def finish(self, run: Run, outcome: RunOutcome) -> None:
-        """End the attempt, unless the worker dies first."""
-        if self.dies:
-            self.dies = False
-            raise Killed
-        super().finish(run, outcome)
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What every example is worked with."""
-
-    stores: Stores
-    ledger: MortalLedger
-    reslicer: Reslicer
-    control: SqlWorkControl
-
-    @property
-    def database(self) -> Database:
-        """Where everything is stored."""
-        return self.stores.database
-
-
-def open_desk(database: Database) -> Desk:
-    """A desk on a migrated database."""
-    stores = wire(database)
-    reslicer = Reslicer(stores.plans, StrategyRegistry([TimeStrategy()]))
-    return Desk(stores, MortalLedger(database), reslicer, SqlWorkControl(database))
-
-
-@lru_cache(maxsize=4096)
-def spec_of(habits: Habits, source: Source) -> SpecSnapshot:
-    """What the plan runs on."""
-    return compiled(**blocks_of(habits, source))
 
 
 @dataclass
@@ -119,67 +33,38 @@ class Ended:
     items: dict[str, str] = field(default_factory=dict)
     quarantine: list[dict[str, Any]] = field(default_factory=list)
     watermark: datetime = BEGIN
-    reslices: list[str] = field(default_factory=list)
     endless: str | None = None
 
 
-def harvest(desk: Desk, habits: Habits, source: Source) -> Ended:
+class Bench(Protocol):
+    """Where a harvest is worked: with the product's stores, or in memory."""
+
+    def plan(self, habits: Habits, source: Source) -> None:
+        """Begin anew with a plan of the whole window."""
+
+    def work(self, provider: HabitProvider, stop: Event) -> bool:
+        """Work the next task, or cut what waits to be cut; whether there was anything to do."""
+
+    def read(self, ended: Ended) -> None:
+        """What is stored."""
+
+
+def harvest(bench: Bench, habits: Habits, source: Source) -> Ended:
     """Plan the window and work whatever is due, until nothing is."""
-    desk.database.clock_shift = timedelta(0)
-    desk.ledger.dies = habits.stop is not None and habits.stop[1] == Stop.KILLED_AT_END
-    clear(desk.database)
-    until = BEGIN + timedelta(seconds=habits.units * unit_seconds(habits))
-    plan_harvest(desk.stores, BEGIN, until, spec=spec_of(habits, source))
     stop = Event()
     provider = HabitProvider(habits, stops(habits.stop, stop.set))
     ended = Ended(provider)
+    bench.plan(habits, source)
     try:
         for _ in range(MOST_ATTEMPTS):
-            if not _work_one(desk, provider, stop, ended):
+            stop.clear()
+            if not bench.work(provider, stop):
                 break
         else:
             ended.endless = f"{MOST_ATTEMPTS} attempts"
     except Endless as endless:
         ended.endless = str(endless)
-    return _read(desk, ended)
-
-
-def _work_one(desk: Desk, provider: HabitProvider, stop: Event, ended: Ended) -> bool:
-    """Work the next task; whether there was one, or may be one now."""
-    stop.clear()
-    task = desk.stores.queue.claim("ann", LEASE_SECONDS)
-    if task is None:
-        report = desk.reslicer.serve()
-        ended.reslices += report.refused
-        return bool(report.children) or _hurry(desk.database)
-    runner = TaskRunner(
-        desk.stores.queue, desk.ledger, desk.stores.cursors, desk.control, OpenGate(), provider, desk.database, stop
-    )
-    try:
-        runner.run(task)
-    except Killed:
-        desk.database.clock_shift += timedelta(seconds=2 * LEASE_SECONDS)
-        desk.stores.queue.give_back_expired()
-    return True
-
-
-def _hurry(database: Database) -> bool:
-    """Make tasks due that wait for a later time; whether there are any."""
-    waiting = sa.update(ing_task).where(
-        ing_task.c.status_code == "QUEUED", ing_task.c.scheduled_at > database.now_sql()
-    )
-    with database.write() as connection:
-        return connection.execute(waiting.values(scheduled_at=database.now_sql())).rowcount > 0
-
-
-def _read(desk: Desk, ended: Ended) -> Ended:
-    database = desk.database
-    ended.tasks, ended.runs = rows(database, ing_task), rows(database, ing_task_run)
-    ended.batches = rows(database, ing_task_run_batch)
-    ended.events = rows(database, ing_cursor_event, ing_cursor_event.c.event_type == "COVERAGE")
-    ended.items = {row["provider_id"]: row["state_code"] for row in rows(database, ing_item)}
-    ended.quarantine = rows(database, ing_quarantine)
-    ended.watermark = rows(database, ing_cursor)[0]["normalized_instant"]
+    bench.read(ended)
     return ended
 
 
@@ -221,9 +106,7 @@ def _difference(
     ended: Ended, event: dict[str, Any], mine: list[Asked], missing: frozenset[str], truth: int
 ) -> Difference:
     last = [row for row in ended.runs if row["task_id"] == event["task_id"]][-1]
-    notes = [
-        row for row in ended.quarantine if row["reason_code"] == "SHORTFALL" and row["task_id"] == event["task_id"]
-    ]
+    notes = [row for row in ended.quarantine if row["reason_code"] == "SHORTFALL" and row["task_id"] == event["task_id"]]
     totals = [one.page.total for one in mine if one.page.total is not None]
     return Difference(
         event["task_id"],
@@ -237,30 +120,31 @@ def _difference(
     )
 
 
-def limit_of(source: Source, total: int | None) -> int:
-    """How many missing records the documentation lets a source accept."""
+def limit_of(habits: Habits, source: Source, total: int | None) -> int:
+    """How many missing records the documentation lets a source accept; those that a small total leaves out besides."""
+    unseen = max(0, -habits.total_off) if habits.total == Total.OFF else 0
     if source.max_shortfall is not None:
-        return source.max_shortfall
+        return source.max_shortfall + unseen
     least, most, share = DEFAULT_LIMIT
-    return max(least, min(most, int((total or 0) * share)))
+    return max(least, min(most, int((total or 0) * share))) + unseen
 
 
 def check(habits: Habits, source: Source, ended: Ended) -> str:
     """Raise Broken unless the law holds; how the harvest ended, in a word."""
     if ended.endless:
         raise Broken(f"endless: {ended.endless}")
-    _check_books(ended)
-    _check_watermark(ended)
-    _check_items(habits, ended)
     word = "complete"
     for one in differences(ended):
         excuse = excuse_of(Case(habits, source, one.asked))
-        if one.recorded and len(one.missing) <= limit_of(source, one.total):
+        if one.recorded and len(one.missing) <= limit_of(habits, source, one.total):
             word = "shortfall"
         elif excuse and (one.weak or not excuse.weak):
             word = f"undetectable: {excuse.name}"
         else:
             raise Broken(_words(one, excuse))
+    _check_books(ended)
+    _check_watermark(ended)
+    _check_items(habits, ended)
     return word if all(row["status_code"] == "SUCCEEDED" for row in _leaves(ended)) else f"{word}, unfinished"
 
 
@@ -340,8 +224,6 @@ def describe(habits: Habits, source: Source, ended: Ended, most: int = 60) -> st
         f"{(row['last_error'] or {}).get('message')}"
         for row in ended.tasks[:20]
     ]
-    ends = {
-        name: row["stats"].get(name) for row in ended.runs[-1:] if row["stats"] for name in ("endSignal", "weakEnd")
-    }
+    ends = {name: row["stats"].get(name) for row in ended.runs[-1:] if row["stats"] for name in ("endSignal", "weakEnd")}
     lines += [f"runs: {len(ended.runs)}, the last one: {ends}", f"watermark: {ended.watermark}"]
     return "\n".join(lines)

@@ -1,0 +1,135 @@
+"""Providers by name that lost records before the law was held to; and a way to run one case by hand.
+
+    python -m tests.support.law_cases "Habits(kind=Kind.TOKEN, slots=(0, 0, 0, 0), lost_after=1)" "Source()"
+"""
+
+import logging
+import sys
+
+from tests.support import habits as words
+from tests.support.habit_draws import Drawn
+from tests.support.habits import Cap, Change, Cursor, Event, Fault, Habits, Kind, More, Order, Source, Tail, Total
+from tests.support.law_memory_bench import MemoryBench
+from tests.support.paging_law import Broken, check, describe, harvest
+
+SIX, SEVEN = (0,) * 6, (0,) * 7
+LEAVES, SWAPS = (Event(2, Change.LEAVE),), (Event(2, Change.SWAP, where=7),)
+
+CASES: dict[str, Drawn] = {
+    "an empty page with a token, with a total": (
+        Habits(kind=Kind.TOKEN, slots=SIX, units=1, empty_after=1, empty_run=1),
+        Source(),
+    ),
+    "an empty page with a token, without a total": (
+        Habits(kind=Kind.TOKEN, slots=SIX, units=1, total=Total.NONE, empty_after=1, empty_run=2),
+        Source(),
+    ),
+    "an empty page with a link, at the start": (
+        Habits(kind=Kind.URL, slots=SIX, units=1, empty_after=0, empty_run=9),
+        Source(),
+    ),
+    "a page of hidden records with a link": (
+        Habits(kind=Kind.URL, slots=(0, 1, 1, 1, 1, 0), units=5, hidden=(0, 1, 5), hidden_slots=True),
+        Source(),
+    ),
+    "a total that is too small, by token": (
+        Habits(kind=Kind.TOKEN, slots=SEVEN, units=1, total=Total.OFF, total_off=-2, short_every=1),
+        Source(),
+    ),
+    "a total that is too small, by offset": (
+        Habits(slots=SEVEN, units=1, total=Total.OFF, total_off=-4),
+        Source(),
+    ),
+    "a shortfall beyond the limit: the token is lost": (
+        Habits(kind=Kind.TOKEN, slots=SIX, units=1, lost_after=1),
+        Source(),
+    ),
+    "a shortfall beyond the limit: a cap that the file does not name": (
+        Habits(kind=Kind.URL, slots=SIX, units=1, cap=3),
+        Source(says_cap=False),
+    ),
+    "a shortfall beyond the limit: has_more is false": (Habits(slots=SIX, units=1, more=More.FALSE), Source()),
+    "a shortfall beyond the limit: a TIME page with hidden records": (
+        Habits(kind=Kind.TIME, slots=(0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0), units=2, hidden=(12,), hidden_slots=True),
+        Source(),
+    ),
+    "a full page without a token, without a total": (
+        Habits(kind=Kind.TOKEN, slots=SIX, units=1, total=Total.NONE, lost_after=1),
+        Source(),
+    ),
+    "churn by offset, without a total: one leaves": (
+        Habits(slots=(0, 1, 2, 3, 4, 5), total=Total.NONE, churn=LEAVES),
+        Source(),
+    ),
+    "churn by page, without a total: one leaves, ascending": (
+        Habits(kind=Kind.PAGE, slots=(0, 1, 2, 3, 4, 5), total=Total.NONE, churn=LEAVES),
+        Source(ascending=True),
+    ),
+    "churn by offset, with a total: one leaves, one arrives": (
+        Habits(slots=(0, 1, 2, 3, 4, 5), churn=SWAPS),
+        Source(),
+    ),
+    "churn by page, with a total: one leaves, one arrives": (
+        Habits(kind=Kind.PAGE, slots=(0, 1, 2, 3, 4, 5), churn=SWAPS),
+        Source(),
+    ),
+    "churn by offset, without a total: one moves": (
+        Habits(
+            slots=SEVEN, units=5, order=Order.DESCENDING, total=Total.NONE, churn=(Event(3, Change.MOVE, 6, 4),)
+        ),
+        Source(),
+    ),
+    "a link that stands for an offset, with a total: one leaves": (
+        Habits(kind=Kind.URL, slots=(0, 1, 2, 3, 4, 5), cursor=Cursor.OFFSET, churn=LEAVES),
+        Source(),
+    ),
+    "churn by offset, without a total: one leaves before each answer": (
+        Habits(slots=(0,) * 12, units=1, total=Total.NONE, churn_always=Change.LEAVE),
+        Source(),
+    ),
+    "an empty page by mistake, by offset, without a total": (
+        Habits(slots=SEVEN, units=1, total=Total.NONE, faults=((2, Fault.EMPTY),)),
+        Source(),
+    ),
+    "a page left out by mistake, by page, without a total": (
+        Habits(kind=Kind.PAGE, slots=SEVEN, units=1, total=Total.NONE, faults=((2, Fault.STUTTER),)),
+        Source(),
+    ),
+    "the last page is refused because it would reach beyond the cap": (
+        Habits(slots=SEVEN, units=1, cap=7, cap_style=Cap.REFUSED),
+        Source(),
+    ),
+    "endless: the first page again with new tokens": (
+        Habits(kind=Kind.TOKEN, slots=SEVEN, total=Total.NONE, tail=Tail.CYCLE),
+        Source(),
+    ),
+    "endless: the last page again with new tokens": (
+        Habits(kind=Kind.TOKEN, slots=SEVEN, total=Total.NONE, tail=Tail.LAST_AGAIN),
+        Source(),
+    ),
+    "endless: a record arrives before each answer": (
+        Habits(kind=Kind.PAGE, size=1, slots=(0,) * 3, units=1, order=Order.DESCENDING, churn_always=Change.ARRIVE),
+        Source(),
+    ),
+    "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),
+}
+"""One case for each cause that the search found."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run one case in memory and show what happened."""
+    logging.disable(logging.CRITICAL)
+    names = vars(words)
+    habits = eval(arguments[0], dict(names))
+    source = eval(arguments[1], dict(names)) if len(arguments) > 1 else Source()
+    ended = harvest(MemoryBench(), habits, source)
+    try:
+        verdict, broken = check(habits, source, ended), False
+    except Broken as found:
+        verdict, broken = f"BROKEN: {found}", True
+    sys.stdout.write(f"{describe(habits, source, ended)}\n{verdict}\n")
+    return int(broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

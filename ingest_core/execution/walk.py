@@ -158,7 +158,9 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
     before = walk.checkpoint
     confirmed = page.total is not None and len(walk.seen) >= page.total
     counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
-    shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
+    fell = page.total is not None and before.total is not None and page.total < before.total
+    # Where records have left, those that came before reach a total that leaves out others.
+    shifted = (before.counting and page.count > 0) or (counts and not confirmed) or fell or step.rewound
     return replace(
         before,
         page_no=batch.page_no,

@@ -1,7 +1,7 @@
 """The habits by which a provider can lose records and nothing in its answers tells: as few as can be."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.support.habit_provider import Asked
 from tests.support.habits import LINKED, Change, Cursor, Fault, Habits, Kind, More, Order, Source, Total
@@ -146,7 +146,9 @@ UNDETECTABLE = (
     Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),
     Excuse("undeclared cap and total", "a total that is cut off at the same cap agrees", _total_capped, weak=False),
     Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie, weak=False),
-    Excuse("ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False),
+    Excuse(
+        "ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False
+    ),
     Excuse("END is not", "the file says that an empty page is the end, and it is not", _end_lie, weak=False),
     Excuse("short TIME page", "the only page is short, and nothing says that there is more", _short_time_page),
     Excuse(
@@ -161,5 +163,6 @@ UNDETECTABLE = (
 
 
 def excuse_of(case: Case) -> Excuse | None:
-    """Why a difference cannot be detected, if so."""
-    return next((one for one in UNDETECTABLE if one.holds(case)), None)
+    """Why a difference cannot be detected, if so; a total that is too small by just that confirms the end."""
+    found = next((one for one in UNDETECTABLE if one.holds(case)), None)
+    return replace(found, weak=found.weak and not case.too_small) if found else None

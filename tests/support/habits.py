@@ -254,7 +254,13 @@ def blocks_of(habits: Habits, source: Source) -> dict[str, Any]:
         "position": "SERVER" if linked and scroll else None,
     }
     stated: dict[str, Any] = {"path": "$.error"} | ({"effect": "RESTART"} if source.says_dead and linked else {})
-    answer = {"items": "$.items", "id": "$.id", "updated_at": "$.at", "total": "$.total", "errors": [stated]}
+    answer: dict[str, Any] = {
+        "items": "$.items",
+        "id": "$.id",
+        "updated_at": "$.at",
+        "total": "$.total",
+        "errors": [stated],
+    }
     if habits.deleted:
         answer["deleted"] = {"path": "$.deleted", "equals": True}
     length = f"PT{habits.units}{'H' if habits.hours else 'S'}"

@@ -15,7 +15,7 @@ from ingest_core.execution.ports import Batch, Run, RunOutcome, TaskQueue, WorkC
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import PagingLoop
-from ingest_core.model.record import BadId, Counts, PageOutcome, Record, Rejected
+from ingest_core.model.record import BadId, Counts, PageOutcome, Record, Rejected, Witnesses
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.model.work import (
@@ -155,7 +155,12 @@ class MemoryLedger:
         if (run.run_id, before_hash) in self._memory.asked:
             raise PagingLoop(f"page {page_no} was asked for in this run")
         self._memory.asked.add((run.run_id, before_hash))
-        row = {"run_id": run.run_id, "task_id": run.task.lease.task_id, "batch_no": batch_no, "page_no": page_no}
+        row: dict[str, Any] = {
+            "run_id": run.run_id,
+            "task_id": run.task.lease.task_id,
+            "batch_no": batch_no,
+            "page_no": page_no,
+        }
         row |= {"before_hash": before_hash, "asked_at": self._memory.clock.now(), "id_hashes": None}
         batches.append(row)
         return Batch(len(batches), batch_no, page_no, row["asked_at"])
@@ -166,17 +171,18 @@ class MemoryLedger:
         memory.batches[batch.batch_id - 1]["id_hashes"] = page.id_hashes
         memory.tasks[run.task.lease.task_id - 1]["checkpoint"] = checkpoint_json(checkpoint)
         outcomes = [self._store(record) for record in page.records]
-        gone = [self._bury(record) for record in getattr(page, "gone", [])]
+        for record in page.gone:
+            memory.items[record.provider_id] = "GONE", record.at or batch.asked_at
         for one in (*page.rejected, *page.notes):
             row = {"provider_id": one.provider_id, "reason_code": one.reason.value, "fragment": one.fragment}
             memory.quarantine.append(row | {"task_id": run.task.lease.task_id})
         return Counts(
-            received=len(page.records) + len(page.rejected) + page.outside + len(gone),
+            received=len(page.records) + len(page.rejected) + page.outside + len(page.gone),
             inserted=outcomes.count("inserted"),
             updated=outcomes.count("updated"),
             skipped=outcomes.count("skipped") + page.outside,
             quarantined=len(page.rejected),
-            gone=len(gone),
+            gone=len(page.gone),
         )
 
     def _store(self, record: Record) -> str:
@@ -187,22 +193,22 @@ class MemoryLedger:
         items[record.provider_id] = "PRESENT", record.updated_at
         return "updated" if known else "inserted"
 
-    def _bury(self, record: Any) -> None:
-        self._memory.items[record.provider_id] = "GONE", record.updated_at
-
     def fail_batch(self, run: Run, batch: Batch, error: dict[str, Any]) -> None:
         """Close a page that did not come."""
 
-    def seen_ids(self, task: Task) -> bytes:
-        """The id hashes of every page committed since the slice (re)started."""
-        since, mine = task.checkpoint.as_of, task.lease.task_id
-        if since is None:
-            return b""
+    def seen_ids(self, task: Task, since: datetime, until: datetime | None = None) -> bytes:
+        """The id hashes of every page of the task that is committed and was asked for in that time."""
         return b"".join(
             row["id_hashes"] or b""
             for row in self._memory.batches
-            if row["task_id"] == mine and row["asked_at"] >= since
+            if row["task_id"] == task.lease.task_id
+            and row["asked_at"] >= since
+            and (until is None or row["asked_at"] < until)
         )
+
+    def witnesses(self, task: Task, ids: list[str]) -> Witnesses:
+        """There are no details."""
+        return Witnesses()
 
     def bad_ids(self, task: Task, ids: list[str]) -> dict[str, BadId]:
         """There are no details."""

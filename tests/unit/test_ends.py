@@ -61,7 +61,7 @@ class TestEmptyPages:
 
     @pytest.mark.parametrize(("kind", "token"), [("TOKEN", "t1"), ("OFFSET", "6")])
     def test_ten_in_a_row_are_an_error_that_names_the_setting(self, kind: str, token: str) -> None:
-        given = {"records": 0, "total": 900, "next_token": "t2" if kind == "TOKEN" else None}
+        given: dict[str, Any] = {"records": 0, "total": 900, "next_token": "t2" if kind == "TOKEN" else None}
         assert not after(kind, token, 6, empties=MAX_EMPTY_PAGES - 2, **given).ends
         with pytest.raises(EmptyPages, match="empty_page: END"):
             after(kind, token, 6, empties=MAX_EMPTY_PAGES - 1, **given)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.paging.place import Place, Step
+from ingest_core.execution.paging.stopping import ended_by
 from ingest_core.model.codes import EndSignal
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
@@ -25,6 +26,6 @@ class TimePaginator:
     def step(self, page: DecodedPage, place: Place) -> Step:
         """The end, or a limit; never another page."""
         if page.count < self.config.page_size:
-            return Step(None, signal=EndSignal.EMPTY_PAGE if page.count == 0 else EndSignal.SHORT_PAGE)
+            return ended_by(self.config, page, place, EndSignal.SHORT_PAGE if page.count else EndSignal.EMPTY_PAGE)
         message = f"a page of {page.count} records is full, and there is no next one"
         return Step("", limit=message, reslice=ResliceReason.PAGE_FULL)

@@ -62,7 +62,7 @@ def decide_step(
             f"{MAX_EMPTY_PAGES} empty pages in a row, the last is page {place.page_no}: set pagination.empty_page: END"
             " if an empty page is this provider's end of a result"
         )
-    return _limited(config, page, place, token, reach) or _onward(page, place, token, reach)
+    return _limited(config, place, token, reach) or _onward(page, place, token, reach)
 
 
 def step_by_time(step: Step, place: Place, here: CountedPlace, *, first: int) -> Step:
@@ -87,6 +87,11 @@ def tail_is_doubtful(config: PaginationSpec, page: DecodedPage) -> bool:
     linked = config.type in (PaginationType.TOKEN, PaginationType.URL) and config.position == PagePosition.CLIENT
     silent = page.next_token is None and page.has_more is None
     return config.tail_probe and linked and silent and page.count >= config.page_size
+
+
+def ended_by(config: PaginationSpec, page: DecodedPage, place: Place, signal: EndSignal) -> Step:
+    """The end of a result without further pages."""
+    return _capped(config, page, place, None, None) or Step(None, signal=signal)
 
 
 def _end_signal(
@@ -145,26 +150,23 @@ def _onward(page: DecodedPage, place: Place, token: str, reach: Reach | None) ->
     return Step(token, beyond=beyond, counts=True)
 
 
-def _limited(config: PaginationSpec, page: DecodedPage, place: Place, token: str, reach: Reach | None) -> Step | None:
+def _limited(config: PaginationSpec, place: Place, token: str, reach: Reach | None) -> Step | None:
     """Why we stop before the provider does, if so."""
     if config.max_page is not None and place.page_no >= config.max_page:
         return Step(token, limit=f"stopped at max_page {config.max_page}", reslice=ResliceReason.PAGE_CAP)
-    if reach is None:
-        return _capped(config, page, place, token, None)
-    if config.max_records is not None and reach.in_query >= config.max_records:
-        return _record_cap(config, token)
-    return None
+    given = place.distinct if reach is None else reach.in_query
+    return _record_cap(config, token) if config.max_records is not None and given >= config.max_records else None
 
 
 def _capped(
     config: PaginationSpec, page: DecodedPage, place: Place, token: str | None, reach: Reach | None
 ) -> Step | None:
-    """All that the provider gives of a query has come; a total that is no larger than that may be cut off there too."""
-    before = reach.before if reach else 0
-    if config.max_records is None or place.distinct - before < config.max_records:
+    """The end, if the result may go on behind the provider's cap: a total that reaches it may be cut off there too."""
+    before, total = reach.before if reach else 0, _stated(page, place)
+    most = place.distinct if total is None else total
+    if config.max_records is None or most - before < config.max_records:
         return None
-    fits = page.total is not None and page.total - before < config.max_records
-    return None if fits else _record_cap(config, token or "")
+    return _record_cap(config, token or "")
 
 
 def _record_cap(config: PaginationSpec, token: str) -> Step:

@@ -22,7 +22,7 @@ PAGES_PER_BUDGET = 100
 LEAST_PAGES = 10_000
 LEAST_RECORDS = 1_000_000
 TOTALS = 3
-"""A slice may take a hundred times its budget, or three times its stated total, before it counts as endless."""
+"""A slice may take a hundred times its budget, or three times its first total, before it counts as endless."""
 
 
 class Judgement(Enum):
@@ -88,7 +88,7 @@ def endless_reason(checkpoint: Checkpoint, max_requests: int, max_records: int) 
     """Why a slice counts as endless, over all attempts of a pass; none while it does not."""
     if checkpoint.fruitless >= MAX_FRUITLESS_PAGES:
         return f"the last {checkpoint.fruitless} pages brought no new record"
-    total = TOTALS * (checkpoint.total or 0)
+    total = TOTALS * (checkpoint.first_total or 0)
     pages = max(LEAST_PAGES, PAGES_PER_BUDGET * max_requests, total)
     records = max(LEAST_RECORDS, PAGES_PER_BUDGET * max_records, total)
     if checkpoint.page_no < pages and checkpoint.received < records:

@@ -171,6 +171,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
         limit=None if step.requeues else step.limit,
         reslice=step.reslice,
         total=before.total if page.total is None else page.total,
+        first_total=page.total if before.first_total is None else before.first_total,
         rewinds=before.rewinds + step.rewound,
         counting=counts,
         unsure=before.unsure or shifted,

@@ -154,6 +154,8 @@ class Checkpoint:
     """Records that an earlier pass missed of the stated total."""
     total: int | None = None
     """The last total that was stated in this pass, unless it is an estimate."""
+    first_total: int | None = None
+    """The first total of this pass: what a result that grows without end is measured by."""
     rewinds: int = 0
     """How often this pass went back because records had left the result."""
     limit: str | None = None

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
+from ingest_core.execution import completeness
 from ingest_core.store.database import Database
 from tests.contract.conftest import MigratedDatabases
 from tests.support.habit_draws import PROFILES, Drawn, cases
@@ -43,6 +44,13 @@ def _silent() -> Iterator[None]:
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
+
+
+@pytest.fixture(autouse=True)
+def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Endless results end after some hundred pages."""
+    for name in ("LEAST_PAGES", "LEAST_RECORDS", "PAGES_PER_BUDGET"):
+        monkeypatch.setattr(completeness, name, 1)
 
 
 @pytest.fixture(scope="module")

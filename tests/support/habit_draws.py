@@ -126,9 +126,10 @@ def _hidden(draw: st.DrawFn, records: int) -> dict[str, Any]:
     return {"hidden": draw(_numbers(records)), "hidden_slots": draw(_each((False, True)))}
 
 
-def _cap(draw: st.DrawFn, size: int) -> dict[str, Any]:
+def _cap(draw: st.DrawFn, size: int, *, whole_pages: bool) -> dict[str, Any]:
+    """A cap; numbered pages must divide it, or the source does not compile."""
     return {
-        "cap": draw(_cap_of(size)),
+        "cap": size * draw(st.integers(1, 3)) if whole_pages else draw(_cap_of(size)),
         "cap_style": draw(_each(Cap)),
         "cap_in_total": draw(_each((False, True))),
     }
@@ -176,7 +177,7 @@ def cases(draw: st.DrawFn, profile: str = "anything") -> Drawn:
     if _chosen(draw, profile, "churn"):
         given |= _churn(draw, given["units"])
     if _chosen(draw, profile, "caps"):
-        given |= _cap(draw, size)
+        given |= _cap(draw, size, whole_pages=kind == Kind.PAGE)
     if _chosen(draw, profile, "faults"):
         given |= _faults(draw)
     if draw(_each((False, False, False, False, False, True))):

@@ -62,7 +62,9 @@ _FAULTS = st.lists(
 @cache
 def _events(units: int) -> st.SearchStrategy[list[Event]]:
     where = st.one_of(st.just(0), st.just(units - 1), st.integers(0, units - 1))
-    return st.lists(st.builds(Event, st.integers(2, 9), _each(Change), st.integers(0, 9), where), min_size=1, max_size=4)
+    return st.lists(
+        st.builds(Event, st.integers(2, 9), _each(Change), st.integers(0, 9), where), min_size=1, max_size=4
+    )
 
 
 @cache

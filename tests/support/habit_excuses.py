@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support.habit_provider import Asked
+from tests.support.habit_pages import Asked
 from tests.support.habits import LINKED, Change, Cursor, Fault, Habits, Kind, More, Order, Source, Total
 
 COUNTED = (Kind.OFFSET, Kind.PAGE)
@@ -140,7 +140,9 @@ UNDETECTABLE = (
     Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),
     Excuse("undeclared cap and total", "a total that is cut off at the same cap agrees", _total_capped, weak=False),
     Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie, weak=False),
-    Excuse("ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False),
+    Excuse(
+        "ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False
+    ),
     Excuse("END is not", "the file says that an empty page is the end, and it is not", _end_lie, weak=False),
     Excuse("short TIME page", "the only page is short, and nothing says that there is more", _short_time_page),
     Excuse(

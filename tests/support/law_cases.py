@@ -1,6 +1,6 @@
 """Providers by name that lost records before the law was held to; and a way to run one case by hand.
 
-    python -m tests.support.law_cases "Habits(kind=Kind.TOKEN, slots=(0, 0, 0, 0), lost_after=1)" "Source()"
+python -m tests.support.law_cases "Habits(kind=Kind.TOKEN, slots=(0, 0, 0, 0), lost_after=1)" "Source()"
 """
 
 import logging
@@ -74,9 +74,7 @@ CASES: dict[str, Drawn] = {
         Source(),
     ),
     "churn by offset, without a total: one moves": (
-        Habits(
-            slots=SEVEN, units=5, order=Order.DESCENDING, total=Total.NONE, churn=(Event(3, Change.MOVE, 6, 4),)
-        ),
+        Habits(slots=SEVEN, units=5, order=Order.DESCENDING, total=Total.NONE, churn=(Event(3, Change.MOVE, 6, 4),)),
         Source(),
     ),
     "a link that stands for an offset, with a total: one leaves": (
@@ -108,7 +106,16 @@ CASES: dict[str, Drawn] = {
         Source(),
     ),
     "endless: a record arrives before each answer": (
-        Habits(kind=Kind.PAGE, size=1, slots=(0,) * 3, units=1, order=Order.DESCENDING, churn_always=Change.ARRIVE),
+        Habits(
+            kind=Kind.PAGE,
+            size=1,
+            slots=(0,) * 3,
+            units=1,
+            order=Order.DESCENDING,
+            total=Total.WOBBLING,
+            more=More.RIGHT,
+            churn_always=Change.ARRIVE,
+        ),
         Source(),
     ),
     "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),

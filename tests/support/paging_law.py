@@ -7,7 +7,8 @@ from threading import Event
 from typing import Any, Protocol
 
 from tests.support.habit_excuses import Case, Excuse, excuse_of
-from tests.support.habit_provider import BEGIN, Asked, Bounds, Endless, HabitProvider, stops
+from tests.support.habit_pages import BEGIN, Asked, Bounds, Endless
+from tests.support.habit_provider import HabitProvider, stops
 from tests.support.habits import Habits, Source, Total
 
 MOST_ATTEMPTS = 120
@@ -106,7 +107,9 @@ def _difference(
     ended: Ended, event: dict[str, Any], mine: list[Asked], missing: frozenset[str], truth: int
 ) -> Difference:
     last = [row for row in ended.runs if row["task_id"] == event["task_id"]][-1]
-    notes = [row for row in ended.quarantine if row["reason_code"] == "SHORTFALL" and row["task_id"] == event["task_id"]]
+    notes = [
+        row for row in ended.quarantine if row["reason_code"] == "SHORTFALL" and row["task_id"] == event["task_id"]
+    ]
     totals = [one.page.total for one in mine if one.page.total is not None]
     return Difference(
         event["task_id"],
@@ -224,6 +227,8 @@ def describe(habits: Habits, source: Source, ended: Ended, most: int = 60) -> st
         f"{(row['last_error'] or {}).get('message')}"
         for row in ended.tasks[:20]
     ]
-    ends = {name: row["stats"].get(name) for row in ended.runs[-1:] if row["stats"] for name in ("endSignal", "weakEnd")}
+    ends = {
+        name: row["stats"].get(name) for row in ended.runs[-1:] if row["stats"] for name in ("endSignal", "weakEnd")
+    }
     lines += [f"runs: {len(ended.runs)}, the last one: {ends}", f"watermark: {ended.watermark}"]
     return "\n".join(lines)

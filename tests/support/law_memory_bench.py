@@ -262,3 +262,6 @@ class MemoryBench:
         ended.tasks, ended.runs, ended.batches = memory.tasks, memory.runs, memory.batches
         ended.events, ended.quarantine = memory.events, memory.quarantine
         ended.items = {name: state for name, (state, _) in memory.items.items()}
+        for event in sorted(memory.events, key=lambda one: one["window_from"]):
+            if event["window_from"] <= ended.watermark:
+                ended.watermark = max(ended.watermark, event["window_to"])

@@ -10,7 +10,9 @@ search: `--hypothesis-seed=N -m long`.
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -19,11 +21,12 @@ from ingest_core.execution import completeness
 from ingest_core.store.database import Database
 from tests.contract.conftest import MigratedDatabases
 from tests.support.habit_draws import PROFILES, Drawn, cases
-from tests.support.habits import Habits, Source
+from tests.support.habit_pages import BEGIN
+from tests.support.habits import Habits, Kind, Source, Total
 from tests.support.law_cases import CASES
 from tests.support.law_memory_bench import MemoryBench
 from tests.support.law_sql_bench import SqlBench
-from tests.support.paging_law import Bench, Broken, check, describe, harvest
+from tests.support.paging_law import Bench, Broken, Ended, check, describe, harvest
 
 ANYHOW = settings(
     deadline=None,
@@ -115,3 +118,64 @@ def test_nothing_is_lost_in_silence_however_long_one_looks(profile: str) -> None
 def test_nothing_is_lost_in_silence_with_the_real_stores_however_long_one_looks(sql: SqlBench, profile: str) -> None:
     ends = search(sql, profile, LONG_IN_SQL)
     assert sum(ends.values()) >= LONG_IN_SQL.max_examples, ends
+
+
+def test_the_law_tells_a_loss_from_what_is_allowed() -> None:
+    """The oracle itself: each way in which an honest harvest is spoilt afterwards is found."""
+    honest, source = Habits(slots=(0, 1, 2, 3, 4, 5, 6)), Source()
+    told = Counter(spoil.__name__ for spoil in SPOILS if _is_broken(honest, source, spoil))
+    assert told == Counter(spoil.__name__ for spoil in SPOILS)
+    ended = harvest(MemoryBench(), honest, source)
+    del ended.items["b003"], ended.items["b004"]
+    ended.quarantine.append({"provider_id": None, "reason_code": "SHORTFALL", "task_id": 1})
+    assert check(honest, source, ended) == "shortfall"
+    with pytest.raises(Broken, match="silent loss"):
+        check(honest, Source(max_shortfall=1), ended)
+
+
+def test_an_undetectable_loss_counts_only_if_the_end_is_marked_weak() -> None:
+    habits, source = Habits(kind=Kind.TOKEN, slots=(0,) * 7, units=1, total=Total.NONE, served=2), Source()
+    ended = harvest(MemoryBench(), habits, source)
+    loses, last = replace(habits, lost_after=4), ended.runs[-1]["stats"]
+    del ended.items["b003"]
+    last["weakEnd"] = True
+    assert check(loses, source, ended) == "undetectable: lost token"
+    with pytest.raises(Broken, match="not documented as undetectable"):
+        check(habits, source, ended)
+    last["weakEnd"] = False
+    with pytest.raises(Broken, match="its end is not marked weak"):
+        check(loses, source, ended)
+
+
+def _lose_one(ended: Ended) -> None:
+    del ended.items["b003"]
+
+
+def _pass_the_watermark(ended: Ended) -> None:
+    ended.watermark = BEGIN + timedelta(days=1)
+
+
+def _fail_without_a_word(ended: Ended) -> None:
+    ended.tasks[0] |= {"status_code": "FAILED", "last_error": None}
+
+
+def _count_one_twice(ended: Ended) -> None:
+    ended.runs[0]["stats"]["skipped"] += 1
+
+
+def _store_what_was_not_shown(ended: Ended) -> None:
+    ended.items["b999"] = "PRESENT"
+
+
+SPOILS = (_lose_one, _pass_the_watermark, _fail_without_a_word, _count_one_twice, _store_what_was_not_shown)
+
+
+def _is_broken(habits: Habits, source: Source, spoil: Callable[[Ended], None]) -> bool:
+    ended = harvest(MemoryBench(), habits, source)
+    check(habits, source, ended)
+    spoil(ended)
+    try:
+        check(habits, source, ended)
+    except Broken:
+        return True
+    return False

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tests.support.habit_provider import Asked
+from tests.support.habit_pages import Asked
 from tests.support.habits import LINKED, Change, Cursor, Fault, Habits, Kind, More, Order, Source, Total
 
 COUNTED = (Kind.OFFSET, Kind.PAGE)

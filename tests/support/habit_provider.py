@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -10,6 +10,19 @@ from urllib.parse import parse_qs, urlsplit
 from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
+from tests.support.habit_pages import (
+    BEGIN,
+    Asked,
+    Book,
+    Bounds,
+    Endless,
+    Killed,
+    LinkedWalk,
+    Page,
+    Place,
+    said_by,
+    spoilt,
+)
 from tests.support.habits import (
     LINKED,
     PLACE,
@@ -32,94 +45,11 @@ from tests.support.habits import (
     unit_seconds,
 )
 
-BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 MOST_REQUESTS = 1000
 """More than this is endless."""
 
 URL = "https://books.example/list"
 REFUSALS = {Dead.GONE: 410, Dead.UNPROCESSABLE: 422, Dead.BAD_REQUEST: 400}
-
-
-class Endless(BaseException):
-    """The product asks and asks."""
-
-
-class Killed(BaseException):
-    """The worker's process died."""
-
-
-@dataclass(frozen=True)
-class Book:
-    """A record of the provider's."""
-
-    number: int
-    slot: int
-    fine: int
-    rank: int
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        return f"b{self.number:03}"
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What was asked for: `[start, end)`."""
-
-    start: datetime
-    end: datetime
-
-    def hold(self, moment: datetime) -> bool:
-        """Whether that moment is asked for."""
-        return self.start <= moment < self.end
-
-
-@dataclass
-class LinkedWalk:
-    """A linked walk that a client has opened."""
-
-    number: int
-    bounds: Bounds
-    snapshot: list[Book]
-    total: int
-    requests: int = 0
-    scrolled: "Place | None" = None
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where in a linked walk a token leads."""
-
-    at: int = 0
-    key: tuple[int, ...] | None = None
-    page: int = 0
-    pause: int = 0
-    lap: int = 0
-
-
-@dataclass
-class Page:
-    """An answer before it is written."""
-
-    books: list[Book] = field(default_factory=list)
-    total: int | None = None
-    next: str | None = None
-    more: bool | None = None
-    status: int = 200
-    error: str | None = None
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request and its answer, as the log keeps them."""
-
-    number: int
-    correlation: str
-    bounds: Bounds
-    place: str
-    said: str
-    page: Page
 
 
 class HabitProvider:
@@ -151,8 +81,8 @@ class HabitProvider:
         self.states.append(self._state())
         place, bounds, rows = self._read(request)
         fault = dict(self.habits.faults).get(number)
-        answer = _spoilt(self._answer(place, bounds, rows, number), fault, self._last)
-        said = _said(answer) + (f", fault {fault}" if fault else "")
+        answer = spoilt(self._answer(place, bounds, rows, number), fault, self._last)
+        said = said_by(answer) + (f", fault {fault}" if fault else "")
         correlation = request.headers["X-Ingest-Correlation-Id"]
         self.log.append(Asked(number, correlation, bounds, place, said, answer))
         self.at_request(number)
@@ -382,37 +312,6 @@ class HabitProvider:
     def _item(self, book: Book) -> dict[str, Any]:
         item = {"id": book.id, "at": format_instant(self.time_of(book)), "title": f"Book {book.number}"}
         return item | ({"deleted": True} if book.number in self.habits.deleted else {})
-
-
-def _spoilt(page: Page, fault: Fault | None, before: list[Book]) -> Page:
-    """The answer with its fault."""
-    if page.error is not None:
-        return page
-    match fault:
-        case Fault.BUSY:
-            return Page(status=503, error="busy")
-        case Fault.EMPTY:
-            return replace(page, books=[])
-        case Fault.EMPTY_END:
-            return replace(page, books=[], next=None)
-        case Fault.SHORT:
-            return replace(page, books=page.books[:-1])
-        case Fault.STUTTER:
-            return replace(page, books=before or page.books)
-        case Fault.NO_TOKEN:
-            return replace(page, next=None)
-    return page
-
-
-def _said(page: Page) -> str:
-    """An answer in a line of the log."""
-    if page.error is not None:
-        return f"{page.status} {page.error}"
-    parts = [f"{' '.join(one.id for one in page.books) or 'no records'}"]
-    parts += [f"total {page.total}"] if page.total is not None else []
-    parts += [f"next {page.next}"] if page.next is not None else []
-    parts += [f"more {page.more}"] if page.more is not None else []
-    return ", ".join(parts)
 
 
 def stops(stop: tuple[int, Stop] | None, ask: Callable[[], None]) -> Callable[[int], None]:

@@ -105,8 +105,8 @@ CASES: dict[str, Drawn] = {
         Habits(kind=Kind.TOKEN, slots=SEVEN, total=Total.NONE, tail=Tail.LAST_AGAIN),
         Source(),
     ),
-    "endless: a record arrives before each answer": (
-        Habits(kind=Kind.PAGE, size=1, slots=(0,) * 3, units=1, order=Order.DESCENDING, churn_always=Change.ARRIVE),
+    "endless: a record arrives before each answer, and one is counted and never shown": (
+        Habits(slots=(0, 0), units=1, hours=False, hidden=(1,), churn_always=Change.ARRIVE),
         Source(),
     ),
     "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),

@@ -33,7 +33,8 @@ from ingest_core.planning.estimate import StoredEstimates
 from ingest_core.planning.sizing import budget_of, constant_estimate, sizing_of
 from ingest_core.planning.strategies.time_slices import TimeCutter
 from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
-from tests.support.habit_provider import BEGIN, HabitProvider, Killed
+from tests.support.habit_pages import BEGIN, Killed
+from tests.support.habit_provider import HabitProvider
 from tests.support.habits import Habits, Source, Stop, unit_seconds
 from tests.support.law_sql_bench import LEASE_SECONDS, OpenGate, spec_of
 from tests.support.paging_law import Ended
@@ -267,3 +268,6 @@ class MemoryBench:
         ended.tasks, ended.runs, ended.batches = memory.tasks, memory.runs, memory.batches
         ended.events, ended.quarantine = memory.events, memory.quarantine
         ended.items = {name: state for name, (state, _) in memory.items.items()}
+        for event in sorted(memory.events, key=lambda one: one["window_from"]):
+            if event["window_from"] <= ended.watermark:
+                ended.watermark = max(ended.watermark, event["window_to"])

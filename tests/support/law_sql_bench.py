@@ -27,7 +27,8 @@ from ingest_core.store.tables import (
     ing_task_run_batch,
 )
 from ingest_core.store.work_control import SqlWorkControl
-from tests.support.habit_provider import BEGIN, HabitProvider, Killed
+from tests.support.habit_pages import BEGIN, Killed
+from tests.support.habit_provider import HabitProvider
 from tests.support.habits import Habits, Source, Stop, blocks_of, unit_seconds
 from tests.support.paging_law import Ended
 from tests.support.stores import clear, compiled, plan_harvest, rows, wire

@@ -7,7 +7,8 @@ from threading import Event
 from typing import Any, Protocol
 
 from tests.support.habit_excuses import Case, Excuse, excuse_of
-from tests.support.habit_provider import BEGIN, Asked, Bounds, Endless, HabitProvider, stops
+from tests.support.habit_pages import BEGIN, Asked, Bounds, Endless
+from tests.support.habit_provider import HabitProvider, stops
 from tests.support.habits import Habits, Source, Total
 
 MOST_ATTEMPTS = 120

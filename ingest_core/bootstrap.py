@@ -215,7 +215,9 @@ def check_rows(rows: Rows, now: datetime) -> Rows:
         for endpoint in rows["reg_prov_endpoint_def"]:
             for operation in endpoint["operations"]:
                 name = endpoint["endpoint_name"]
-                asked = CompileRequest(source, name, Operation(operation), signing_hooks=hooks, strategies=known)
+                asked = CompileRequest(
+                    source, name, Operation(operation), signing_hooks=hooks, strategies=known, from_file=True
+                )
                 compile_source(rows, asked, moment)
     return rows
 

@@ -68,10 +68,9 @@ def check_owner(endpoints: Sequence[Row], definition: Row, found: Findings, *, r
     remedy = " or ".join(f"refreshes: {one}" for one in candidates)
     if not linked:
         remedy += f"; or refreshes: {name}, if its records are of another kind"
-    if required:
-        found.add("REFRESHES_MISSING", ENDPOINTS, f"endpoints.{name}.refreshes", None, message, remedy)
-    else:
-        found.warn(True, f"endpoints.{name}.refreshes: {message} -> {remedy}")
+    key = f"endpoints.{name}.refreshes"
+    found.need(not required, "REFRESHES_MISSING", ENDPOINTS, key, None, message, remedy)
+    found.warn(not required, f"{key}: {message} -> {remedy}")
 
 
 def _linked_by(endpoints: Sequence[Row], detail: str) -> list[str]:

@@ -111,7 +111,7 @@ class TestTasksPlannedBefore:
         run = begin(old)
         batch = open_page(old, run)
         news = page(record("b1", at(2)), record("b2"))
-        while_uncommitted(old.database, lambda: commit(old, run, batch, news), lambda: applied(others))
+        while_uncommitted(old.database, lambda: commit(old, run, batch, news), lambda: applied(others), 1.0)
         assert places(old) == [("list", "b1"), ("list", "b2")]
 
     def test_an_apply_about_to_commit_is_waited_for(self, old: Stores, others: Stores) -> None:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from ingest_core.registry.ownership import owners
 from ingest_core.registry.rows import Rows
 from ingest_core.store.database import Database
-from ingest_core.store.dialect import locked, rows_of
+from ingest_core.store.dialect import analyze_new, locked, plans_by_counts, rows_of
 from ingest_core.store.item_owner import hold_registry, live_endpoints
 from ingest_core.store.tables import ing_item, ing_quarantine
 from ingest_core.store.twins import ITEM_COLUMNS, QUARANTINE_COLUMNS, Joined, Row, join_items, join_quarantined
@@ -110,6 +110,8 @@ class SqlRecordMerge:
         wanted = None if sources is None else set(sources)
         with self._database.read() as connection:
             pairs = [pair for pair in _pairs(live_endpoints(connection)) if wanted is None or pair.source in wanted]
+        if pairs and plans_by_counts(self._database.dialect_name):
+            self._database.transact(lambda connection: analyze_new(connection, ing_item, ing_quarantine))
         done = []
         for pair in pairs:
             items = list(self._chunks(pair, _ITEMS, most_chunks))

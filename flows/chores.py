@@ -10,12 +10,16 @@ from flows.parameters import HousekeepingPart
 from flows.slot_audit import reconcile_slots
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError, Unreachable
+from ingest_core.registry.difference import describe_merge
 
 SENT_FOR = timedelta(days=30)
 """So long a message is kept after it was sent."""
 
 EVENTS_FOR = timedelta(days=90)
 """So long cursor events are kept one by one, as `patra cursor compact` does."""
+
+MOST_CHUNKS = 100
+"""Chunks of rows merged in one round for each endpoint; the next round goes on."""
 
 RELAY_SECONDS = 40.0
 _MOST_ROUNDS = 20
@@ -100,6 +104,12 @@ def compact_cursors(app: App) -> str:
     return f"{compacted} events compacted" if compacted else ""
 
 
+def merge_records(app: App) -> str:
+    """Merge rows left under a DETAIL endpoint: an apply was stopped, or an older version executed a task."""
+    merges = app.record_merge.merge(most_chunks=MOST_CHUNKS)
+    return "; ".join(describe_merge(merge.json()) for merge in merges)
+
+
 CHORES: Mapping[HousekeepingPart, Callable[[App], str]] = MappingProxyType(
     {
         HousekeepingPart.REAP_LEASES: reap_leases,
@@ -110,5 +120,6 @@ CHORES: Mapping[HousekeepingPart, Callable[[App], str]] = MappingProxyType(
         HousekeepingPart.RELAY_OUTBOX: relay_outbox,
         HousekeepingPart.PRUNE_OUTBOX: prune_outbox,
         HousekeepingPart.COMPACT_CURSORS: compact_cursors,
+        HousekeepingPart.MERGE_RECORDS: merge_records,
     }
 )

@@ -15,7 +15,7 @@ from flows.wiring import open_app
 PART_SECONDS = 120
 """A part that takes longer has failed; what it had done by then stays done."""
 
-HOURLY = frozenset({HousekeepingPart.PRUNE_OUTBOX, HousekeepingPart.COMPACT_CURSORS})
+HOURLY = frozenset({HousekeepingPart.PRUNE_OUTBOX, HousekeepingPart.COMPACT_CURSORS, HousekeepingPart.MERGE_RECORDS})
 
 
 class HousekeepingFailed(Exception):

@@ -320,6 +320,7 @@ class HousekeepingPart(StrEnum):
     RELAY_OUTBOX = "relay outbox"
     PRUNE_OUTBOX = "prune outbox"
     COMPACT_CURSORS = "compact cursors"
+    MERGE_RECORDS = "merge records"
 
 
 class HousekeepingParameters(Form):
@@ -328,5 +329,5 @@ class HousekeepingParameters(Form):
     parts: list[HousekeepingPart] = Field(
         default_factory=list,
         title="Parts",
-        description="Only these. If none is named, all that are due: the two that tidy up are due once an hour.",
+        description="Only these. If none is named, all that are due: the three that tidy up are due once an hour.",
     )

@@ -44,6 +44,7 @@ from ingest_core.store.plan_store import SqlPlanStore
 from ingest_core.store.quarantine_store import SqlQuarantineStore
 from ingest_core.store.rate_gate import SqlRateGate
 from ingest_core.store.readside import SqlReadside
+from ingest_core.store.record_merge import SqlRecordMerge
 from ingest_core.store.registry_store import SqlRegistryStore
 from ingest_core.store.run_ledger import SqlRunLedger
 from ingest_core.store.schema import (
@@ -85,6 +86,7 @@ class App:
     items: SqlItemReader
     quarantine: SqlQuarantineStore
     redriver: Redriver
+    record_merge: SqlRecordMerge
     upstream: HttpUpstream
     gate: SqlRateGate
     outbox: SqlOutbox
@@ -141,6 +143,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         items=SqlItemReader(database),
         quarantine=quarantine,
         redriver=Redriver(registry, planner, quarantine),
+        record_merge=SqlRecordMerge(database),
         upstream=upstream,
         gate=gate,
         outbox=outbox,
@@ -215,7 +218,9 @@ def check_rows(rows: Rows, now: datetime) -> Rows:
         for endpoint in rows["reg_prov_endpoint_def"]:
             for operation in endpoint["operations"]:
                 name = endpoint["endpoint_name"]
-                asked = CompileRequest(source, name, Operation(operation), signing_hooks=hooks, strategies=known)
+                asked = CompileRequest(
+                    source, name, Operation(operation), signing_hooks=hooks, strategies=known, from_file=True
+                )
                 compile_source(rows, asked, moment)
     return rows
 

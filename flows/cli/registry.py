@@ -11,7 +11,7 @@ from flows.wiring import open_app
 from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrade_database
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.instant import format_instant
-from ingest_core.registry.difference import describe_changes
+from ingest_core.registry.difference import announce_merge, describe_changes, describe_merge
 from ingest_core.registry.export import document_of, export_source
 from ingest_core.registry.problems import SpecInvalid
 from ingest_core.registry.read import read_source
@@ -52,11 +52,12 @@ def registry_diff(files: Files = None, *, shipped: Shipped = False, as_json: AsJ
     """Show what applying source files would change; nothing is written."""
     texts = _texts(files, shipped=shipped)
     with open_app() as app:
-        changes = app.registry.changes(_checked(texts, app))
+        sources = _checked(texts, app)
+        changes, merges = app.registry.changes(sources), app.record_merge.pending(sources)
     if as_json:
-        print_json({"changes": changes})
+        print_json({"changes": changes, "merges": merges})
     else:
-        _show_changes(changes)
+        _show_changes(changes, merges)
 
 
 @registry_app.command("apply", epilog="Example: patra registry apply my-source.yaml --yes")
@@ -73,14 +74,19 @@ def registry_apply(
         sources = _checked(texts, app)
         if not as_json:
             pending = app.registry.changes(sources)
-            _show_changes(pending)
+            _show_changes(pending, app.record_merge.pending(sources))
             if pending and not yes and on_terminal() and not typer.confirm("Apply?"):
                 raise typer.Abort
         changes = app.registry.apply(sources)
+        # Also where nothing changed: an earlier apply may have been stopped before it had merged all.
+        merges = app.record_merge.merge(map(code_of, sources))
     if as_json:
-        print_json({"changes": changes})
-    elif changes:
+        print_json({"changes": changes, "merges": [merge.json() for merge in merges]})
+        return
+    if changes:
         console.print(f"{len(changes)} rows changed")
+    for merge in merges:
+        console.print(describe_merge(merge.json()), markup=False)
 
 
 @registry_app.command("validate", epilog="Example: patra registry validate my-source.yaml")
@@ -221,9 +227,9 @@ def _checked(texts: dict[str, str], app: App) -> list[Rows]:
     return sources
 
 
-def _show_changes(changes: list[dict[str, Any]]) -> None:
-    if not changes:
+def _show_changes(changes: list[dict[str, Any]], merges: list[dict[str, Any]]) -> None:
+    if not changes and not merges:
         console.print("nothing changes")
-    for line in describe_changes(changes):
+    for line in [*describe_changes(changes), *map(announce_merge, merges)]:
         style = {"+": "green", "-": "red"}.get(line[0], "yellow")
         console.print(line, style=style, markup=False)

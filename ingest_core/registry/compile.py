@@ -25,6 +25,7 @@ from ingest_core.registry.columns import LISTS, SETTINGS, iso_span
 from ingest_core.registry.connection import auth_part, http_part
 from ingest_core.registry.limits import asked_rate, batch_size, rate_part, retry_part
 from ingest_core.registry.merge import Merged, Overrides, Setting, list_identity, merge_block
+from ingest_core.registry.ownership import check_owner, check_refreshes, owners
 from ingest_core.registry.params import body_names, check_params, param_specs
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.query_text import parse_query, query_error
@@ -49,6 +50,8 @@ class CompileRequest:
     strategies: frozenset[str] | None = None
     timed: bool = False
     """Whether an UPDATE of an endpoint that could be asked by id follows its time filter instead."""
+    from_file: bool = False
+    """Whether the rows are a source file's: it must say keys that rows applied by older versions may lack."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class _Compiler:
             f"source {request.source!r}, endpoint {request.endpoint!r}, operation {request.operation}"
         )
         self._definition = _definition(rows, request.endpoint)
+        self._endpoints = rows["reg_prov_endpoint_def"]
         self._by_id = request.operation == Operation.UPDATE and not self._timed()
         self._query_error: BadInput | None = None
         self._blocks = {name: self._merged(name, request.endpoint) for name in SETTINGS}
@@ -127,6 +131,7 @@ class _Compiler:
         check_dictionary(self._rows, DICTIONARY, found)
         check_twins(self._rows, self._request.endpoint, self._request.operation.value, self._now, found)
         check_scopes(self._rows, found)
+        check_refreshes(self._endpoints, found)
         auth = auth_part(blocks["credential"], definition, self._request.signing_hooks, found)
         check_endpoint_auth(definition, auth, found)
         http = http_part(blocks["http"], definition, found)
@@ -138,7 +143,7 @@ class _Compiler:
         self._check_split(slicing, rules)
         response = response_part(definition)
         mapping = self._mapping(definition)
-        detail = self._detail()
+        detail, owner = self._detail(), self._owner()
         check_response(
             definition, mapping, blocks["pagination"], self._request.operation, found, two_phase=bool(detail)
         )
@@ -170,7 +175,7 @@ class _Compiler:
             expression=expression.json(),
             detail=detail,
             slicing=slicing,
-            item_endpoint=self._owner(),
+            item_endpoint=owner,
         )
         return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
 
@@ -271,12 +276,11 @@ class _Compiler:
         return None if rate == self._registered_rate(self._request.endpoint) else rate
 
     def _owner(self) -> str | None:
-        """The search whose records a detail endpoint gives, if it is one's alone."""
-        if not self._by_id or self._definition.get("endpoint_role_code") != EndpointRole.DETAIL:
+        """The search whose records a detail endpoint refreshes, if it is not its own."""
+        if not self._by_id:
             return None
-        name, rows = self._request.endpoint, self._rows["reg_prov_endpoint_def"]
-        owners = [row["endpoint_name"] for row in rows if row.get("detail_endpoint_name") == name]
-        return owners[0] if len(owners) == 1 else None
+        check_owner(self._endpoints, self._definition, self._found, required=self._request.from_file)
+        return owners(self._endpoints).get(self._request.endpoint)
 
     def _expression(self) -> Node:
         """The standing query and the trigger's own, both."""

@@ -27,6 +27,27 @@ def describe_changes(changes: Iterable[Change]) -> Iterator[str]:
             yield from (f"~ {place}: {line}" for line in _changed(before, after))
 
 
+def announce_merge(merge: Change) -> str:
+    """A line for rows that an apply would merge: stored under a DETAIL endpoint, and owned by a SEARCH endpoint."""
+    stored = _numbered(merge["records"], "record"), _numbered(merge["quarantined"], "quarantined record")
+    said = " and ".join(filter(None, stored))
+    return f"~ {merge['source']}: {said} of {merge['endpoint']} will be merged into {merge['into']}"
+
+
+def describe_merge(merge: Change) -> str:
+    """A line for rows that were merged."""
+    done = (
+        _numbered(merge["merged"], "record", "merged"),
+        _numbered(merge["moved"], "record", "moved"),
+        _numbered(merge["quarantined"], "quarantined record", "moved or merged"),
+    )
+    return f"{merge['source']}: from {merge['endpoint']} into {merge['into']}: {', '.join(filter(None, done))}"
+
+
+def _numbered(number: int, noun: str, verb: str = "") -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'} {verb}".rstrip() if number else ""
+
+
 def _identity(change: Change) -> tuple[Any, ...]:
     row = change["row"]
     names = (row.get(name) for name in (*_NAMES, "endpoint_name", "operation_code", "effective_from"))

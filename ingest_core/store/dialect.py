@@ -153,6 +153,11 @@ def locked(query: sa.Select[Any], *, skip_locked: bool = False) -> sa.Select[Any
     return query.with_for_update(skip_locked=skip_locked)
 
 
+def shared(query: sa.Select[Any]) -> sa.Select[Any]:
+    """The query with its rows locked against change, not against others who lock them this way."""
+    return query.with_for_update(read=True)
+
+
 def upsert(
     dialect_name: str,
     table: sa.Table,

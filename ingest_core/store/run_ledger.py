@@ -1,6 +1,7 @@
 """Attempts and pages: every writing transaction begins with the fence."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from ingest_core.store.cursor_events import append_event
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import analyze_new, plans_by_counts
 from ingest_core.store.estimates import note_arrivals, note_reading
+from ingest_core.store.item_owner import under_owner
 from ingest_core.store.item_reader import read_witnesses
 from ingest_core.store.item_writer import ItemWriter
 from ingest_core.store.lease import fenced_update
@@ -137,7 +139,8 @@ class SqlRunLedger:
             ).one()
             if row.status_code == BatchStatus.SUCCEEDED.value:
                 return _counts_of(row.stats)
-            counts = ItemWriter(connection, run, batch, now, self._publishing).write(page)
+            owned = replace(run, task=under_owner(connection, run.task, lock=True))
+            counts = ItemWriter(connection, owned, batch, now, self._publishing).write(page)
             move_one(
                 connection,
                 table,
@@ -192,17 +195,17 @@ class SqlRunLedger:
     def bad_ids(self, task: Task, ids: list[str]) -> dict[str, BadId]:
         """Which of these ids' details failed before; those that were released are forgotten."""
         with self._database.read() as connection:
-            return read_bad_ids(connection, task, ids)
+            return read_bad_ids(connection, under_owner(connection, task), ids)
 
     def witnesses(self, task: Task, ids: list[str]) -> Witnesses:
         """How many of these ids' records are stored and not GONE, and some others that are."""
         with self._database.read() as connection:
-            return read_witnesses(connection, task, ids)
+            return read_witnesses(connection, under_owner(connection, task), ids)
 
     def known_bad(self, task: Task, rejected: list[Rejected]) -> int:
         """How many of these are in quarantine already, by their id or as they are."""
         with self._database.read() as connection:
-            return count_known(connection, task, rejected)
+            return count_known(connection, under_owner(connection, task), rejected)
 
     def finish(self, run: Run, outcome: RunOutcome) -> None:
         """End the attempt and settle the task, its slice, its plan and, on success, its coverage."""

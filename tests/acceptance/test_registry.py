@@ -97,8 +97,8 @@ def test_what_was_applied_can_be_exported_and_applied_again(patra: Patra, tmp_pa
         file = tmp_path / f"out-{code}.yaml"
         patra("registry", "export", code, "--output", str(file))
 
-        assert patra("registry", "diff", str(file)) == {"changes": []}
-        assert patra("registry", "apply", str(file)) == {"changes": []}
+        assert patra("registry", "diff", str(file)) == {"changes": [], "merges": []}
+        assert patra("registry", "apply", str(file)) == {"changes": [], "merges": []}
 
 
 def test_apply_closes_old_rows_and_history_keeps_them(patra: Patra) -> None:

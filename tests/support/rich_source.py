@@ -41,6 +41,7 @@ _BOOKS = {
     "role": "DETAIL",
     "path": "/books",
     "operations": ["UPDATE"],
+    "refreshes": "list",
     "response": {"items": "$.books", "id": "$.id", "updated_at": "$.at", "time_zone": "UTC"},
 }
 

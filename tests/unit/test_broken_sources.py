@@ -56,7 +56,7 @@ def compiled(name: str, text: str) -> Compiled:
     operation, endpoint = asked.get("compile", HARVEST_OF_WORKS).split()
     rows = rows_of(read_source(text, name))
     hooks = frozenset(asked["hooks"]) if "hooks" in asked else None
-    request = CompileRequest("small", endpoint, Operation(operation), signing_hooks=hooks)
+    request = CompileRequest("small", endpoint, Operation(operation), signing_hooks=hooks, from_file=True)
     return compile_source(with_dictionary(rows, asked.get("unregistered")), request, NOW)
 
 

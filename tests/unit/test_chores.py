@@ -16,6 +16,7 @@ from ingest_core.model.errors import Unreachable
 from ingest_core.outbox.relay import RelayReport
 from ingest_core.planning.reslice import ResliceReport
 from ingest_core.settings import Settings
+from ingest_core.store.record_merge import RecordMerge
 
 
 def app_of(**parts: Any) -> App:
@@ -80,3 +81,22 @@ def test_what_is_old_is_tidied_up() -> None:
     reports, compaction = SimpleNamespace(find=lambda: [1, 2]), SimpleNamespace(compact=lambda one, age: one * age.days)
     said = do(HousekeepingPart.COMPACT_CURSORS, cursor_reports=reports, cursor_compaction=compaction)
     assert said == "270 events compacted"
+
+
+def test_rows_left_under_a_detail_endpoint_are_merged_some_at_a_time() -> None:
+    asked: list[int] = []
+
+    def merge(most_chunks: int) -> list[RecordMerge]:
+        asked.append(most_chunks)
+        return [
+            RecordMerge("trials", "by_id", "studies", merged=2, moved=1),
+            RecordMerge("papers", "by_id", "query", 0, 0, 1),
+        ]
+
+    said = do(HousekeepingPart.MERGE_RECORDS, record_merge=SimpleNamespace(merge=merge))
+    assert said == (
+        "trials: from by_id into studies: 2 records merged, 1 record moved; "
+        "papers: from by_id into query: 1 quarantined record moved or merged"
+    )
+    assert asked == [chores.MOST_CHUNKS]
+    assert do(HousekeepingPart.MERGE_RECORDS, record_merge=SimpleNamespace(merge=lambda most_chunks: [])) == ""

@@ -211,6 +211,7 @@ def test_every_rule_of_the_compiler_is_explained_and_none_that_is_gone() -> None
         "limits",
         "response",
         "checks",
+        "ownership",
         "params",
         "compile",
         "read",

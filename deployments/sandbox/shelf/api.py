@@ -151,7 +151,7 @@ class ShelfApi:
         return {
             NextShape.HREF: {"next": {"href": place}},
             NextShape.FLAG: {"next": True},
-            NextShape.LIST: {"next": [place]},
+            NextShape.LIST: {"next": [end, place]},
             NextShape.RENAMED: {"continue": place},
         }.get(ways.next_shape, {"next": place})
 

@@ -1,16 +1,20 @@
 """Working a plan of the shelf to its end, whatever that is, and what the ledger then says."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
 from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_task
+from ingest_core.store.tables import ing_plan_slice, ing_task
 from tests.support.patra import Patra, Row
-from tests.support.shelf_source import CODE, END, START
+from tests.support.shelf_source import CODE, END, SIZE, START
+
+T = TypeVar("T")
 
 DAY = "2026-01-10"
 ONE_DAY = ("--from", DAY, "--to", END)
@@ -93,17 +97,35 @@ def only_task(patra: Patra) -> str:
     return str(task["id"])
 
 
+def shrink_budgets(patra: Patra, requests: int) -> None:
+    """Give each planned slice a small budget, so that attempts without end are soon over."""
+    small = {"maxRequests": requests, "maxRecords": requests * SIZE}
+
+    def shrink(connection: sa.Connection) -> None:
+        for row in connection.execute(sa.select(ing_plan_slice)).all():
+            spec = {**row.slice_spec, "budget": {**row.slice_spec["budget"], **small}}
+            mine = ing_plan_slice.c.id == row.id
+            connection.execute(sa.update(ing_plan_slice).where(mine).values(slice_spec=spec))
+
+    _transact(patra, lambda database: database.transact(shrink))
+
+
 def _wait_for_nothing(patra: Patra) -> int:
     """Make queued tasks due at once, so that a test does not sleep through pauses; how many there are."""
-    database = Database(patra.environment["PATRA_DATABASE_URL"])
 
-    def make_due(connection: sa.Connection) -> int:
-        now = database.now(connection)
+    def make_due(database: Database, connection: sa.Connection) -> int:
         queued = ing_task.c.status_code == "QUEUED"
+        now = database.now(connection)
         result: Any = connection.execute(sa.update(ing_task).where(queued).values(scheduled_at=now))
         return int(result.rowcount)
 
+    return _transact(patra, lambda database: database.transact(partial(make_due, database)))
+
+
+def _transact(patra: Patra, work: Callable[[Database], T]) -> T:
+    """Change the database behind the product's back."""
+    database = Database(patra.environment["PATRA_DATABASE_URL"])
     try:
-        return database.transact(make_due)
+        return work(database)
     finally:
         database.close()

@@ -148,12 +148,14 @@ class ShelfApi:
             return {}
         token = Token(asked.place if again else end, self.present.now_ms(), again, self.answers).write()
         place = token if asked.route == "/token" else self._link(request, token)
-        return {
+        shapes: dict[NextShape, dict[str, Any]] = {
+            NextShape.PLAIN: {"next": place},
             NextShape.HREF: {"next": {"href": place}},
             NextShape.FLAG: {"next": True},
             NextShape.LIST: {"next": [end, place]},
             NextShape.RENAMED: {"continue": place},
-        }.get(ways.next_shape, {"next": place})
+        }
+        return shapes[ways.next_shape]
 
     def _link(self, request: Request, token: str) -> str:
         parameters = urlencode({**request.query, "token": token})

@@ -7,7 +7,16 @@ import pytest
 from deployments.sandbox.remote import Sandbox
 from tests.acceptance.no_silent_loss.conftest import WORKS
 from tests.support.patra import Patra, Row
-from tests.support.shelf_endings import UNCUT, harvest_day, missing, only_task, shortfall_rows, work_off
+from tests.support.shelf_endings import (
+    ONE_DAY,
+    UNCUT,
+    harvest_day,
+    missing,
+    only_task,
+    shortfall_rows,
+    shrink_budgets,
+    work_off,
+)
 from tests.support.shelf_source import CODE, assert_exact, register, shelf_document
 from tests.support.yaml_text import yaml_of
 
@@ -24,7 +33,7 @@ class TestTheLastPageIsShortenedToTheCap:
     ) -> None:
         shelf.configure(shelf={"cap": CAP})
         register(patra, tmp_path, shelf_document(kind, pagination={"max_records": CAP}))
-        patra("plan", CODE, *("--from", "2026-01-10", "--to", "2026-01-11"))
+        patra("plan", CODE, *ONE_DAY)
         first = work_off(patra, shelf, cuts=False)
         reached = len(patra.items())
         last = work_off(patra, shelf)
@@ -34,7 +43,7 @@ class TestTheLastPageIsShortenedToTheCap:
         assert last.succeeded
         assert_exact(patra, shelf)
 
-    def test_the_figures_of_the_real_provider(self, patra: Patra, shelf: Sandbox, tmp_path: Path) -> None:
+    def test_only_the_last_page_asks_for_fewer(self, patra: Patra, shelf: Sandbox, tmp_path: Path) -> None:
         shelf.configure(shelf={"cap": WORKS, "total": "none"})
         pagination = {"max_records": WORKS, "page_size": 35}
         register(patra, tmp_path, shelf_document("offset", pagination=pagination))
@@ -154,8 +163,9 @@ class TestPagesBehindTheEnd:
         assert ending.idle
 
 
-MOST_REQUESTS = 3000
-MOST_ATTEMPTS = 40
+BUDGET = 10
+"""Requests of one attempt."""
+MOST_ATTEMPTS = 30
 
 
 class TestEndlessResults:
@@ -166,7 +176,7 @@ class TestEndlessResults:
         [
             ("token", "cycle", "none"),
             ("token", "new", "none"),
-            pytest.param("url", "cycle", "exact", marks=pytest.mark.long),
+            pytest.param("url", "cycle", "none", marks=pytest.mark.long),
             pytest.param("url", "new", "exact", marks=pytest.mark.long),
             pytest.param("page", "cycle", "none", marks=pytest.mark.long),
             pytest.param("page", "new", "none", marks=pytest.mark.long),
@@ -178,10 +188,23 @@ class TestEndlessResults:
     ) -> None:
         shelf.configure(shelf={"endless": endless, "total": total})
         register(patra, tmp_path, shelf_document(kind, window=UNCUT))
-        ending = harvest_day(patra, shelf, cuts=False, rounds=MOST_ATTEMPTS)
+        patra("plan", CODE, *ONE_DAY)
+        shrink_budgets(patra, BUDGET)
+        ending = work_off(patra, shelf, cuts=False, rounds=MOST_ATTEMPTS)
 
         assert ending.idle
         assert ending.tasks in (["PARTIAL"], ["FAILED"])
-        assert ending.requests <= MOST_REQUESTS
+        assert ending.requests < BUDGET * MOST_ATTEMPTS
         assert not ending.succeeded
         assert ending.errors[-1]["code"] != "BUDGET_SPENT"
+
+    @pytest.mark.parametrize("kind", ["token", pytest.param("url", marks=pytest.mark.long)])
+    def test_a_cycle_with_a_right_total_ends_too(self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str) -> None:
+        shelf.configure(shelf={"endless": "cycle"})
+        register(patra, tmp_path, shelf_document(kind, window=UNCUT))
+        patra("plan", CODE, *ONE_DAY)
+        shrink_budgets(patra, BUDGET)
+        ending = work_off(patra, shelf, cuts=False, rounds=MOST_ATTEMPTS)
+
+        assert (ending.idle, missing(patra, shelf)) == (True, set())
+        assert ending.requests < BUDGET * MOST_ATTEMPTS

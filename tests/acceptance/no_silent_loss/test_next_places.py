@@ -1,6 +1,7 @@
 """Next places that are not where, or not what, the source's file says: never taken for the end in silence."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ SHORT = ("--from", DAY, "--to", f"{DAY}T02:00:00Z")
 """A window whose records fill half a page."""
 
 
-def lost_sight(kind: str, **blocks: Row) -> Row:
+def lost_sight(kind: str, **blocks: Any) -> Row:
     """A source's file that looks for the next place where it is not."""
     return shelf_document(kind, pagination={LINKED[kind]: "$.links.next"}, **blocks)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import pytest
 import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
@@ -25,6 +26,11 @@ UNCUT: Row = {"min_window": "P1D"}
 """A window whose slices of a day cannot be cut smaller."""
 
 MOST_ROUNDS = 30
+
+LINKED_KINDS = ["token", pytest.param("url", marks=pytest.mark.long)]
+COUNTED_KINDS = ["page", pytest.param("offset", marks=pytest.mark.long)]
+KINDS = ["token", "offset", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("url", "page"))]
+"""Kinds of paging; the second of two that work alike is left to the long tests."""
 
 
 @dataclass(frozen=True)

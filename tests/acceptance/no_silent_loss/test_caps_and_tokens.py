@@ -8,6 +8,8 @@ from deployments.sandbox.remote import Sandbox
 from tests.acceptance.no_silent_loss.conftest import WORKS
 from tests.support.patra import Patra, Row
 from tests.support.shelf_endings import (
+    COUNTED_KINDS,
+    LINKED_KINDS,
     ONE_DAY,
     UNCUT,
     harvest_day,
@@ -73,7 +75,7 @@ class TestTheLastPageIsShortenedToTheCap:
 class TestDeadTokens:
     """A provider that forgets its tokens: the slice is read from its start again."""
 
-    @pytest.mark.parametrize("kind", ["token", "url"])
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     @pytest.mark.parametrize("total", ["none", pytest.param("exact", marks=pytest.mark.long)])
     @pytest.mark.parametrize(
         ("how", "blocks"),
@@ -96,7 +98,7 @@ class TestDeadTokens:
         assert {error["code"] for error in ending.errors} == {"TOKEN_REFUSED"}
         assert_exact(patra, shelf)
 
-    @pytest.mark.parametrize("kind", ["token", "url"])
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     @pytest.mark.parametrize("how", ["in_200", "unprocessable"])
     def test_a_refusal_the_file_does_not_know_fails_and_a_retry_begins_anew(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, how: str
@@ -138,7 +140,7 @@ def source(kind: str, errors: Row | None = None, **pagination: object) -> Row:
 class TestPagesBehindTheEnd:
     """A counted page behind the last record is an error: with a total it is not asked for, or not minded."""
 
-    @pytest.mark.parametrize("kind", ["page", "offset"])
+    @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("past_end", ["not_found", "refused"])
     def test_with_a_total_everything_is_stored(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, past_end: str
@@ -150,7 +152,7 @@ class TestPagesBehindTheEnd:
         assert (ending.succeeded, shortfall_rows(patra)) == (True, [])
         assert_exact(patra, shelf)
 
-    @pytest.mark.parametrize("kind", ["page", "offset"])
+    @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("ways", [{"total": "none"}, {"total": "under", "total_off": 60}], ids=["none", "under"])
     def test_without_a_right_total_nothing_is_lost_in_silence(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, ways: Row
@@ -198,7 +200,7 @@ class TestEndlessResults:
         assert not ending.succeeded
         assert ending.errors[-1]["code"] != "BUDGET_SPENT"
 
-    @pytest.mark.parametrize("kind", ["token", pytest.param("url", marks=pytest.mark.long)])
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_a_cycle_with_a_right_total_ends_too(self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str) -> None:
         shelf.configure(shelf={"endless": "cycle"})
         register(patra, tmp_path, shelf_document(kind, window=UNCUT))

@@ -7,11 +7,10 @@ import pytest
 from deployments.sandbox.remote import Sandbox
 from tests.acceptance.no_silent_loss.conftest import WORKS
 from tests.support.patra import Patra, Row
-from tests.support.shelf_endings import Ending, harvest_day, missing
+from tests.support.shelf_endings import COUNTED_KINDS, Ending, harvest_day, missing
 from tests.support.shelf_source import CODE, END, SIZE, START, assert_exact, register, shelf_document
 
 PAGES = -(-WORKS // SIZE)
-COUNTED = ["page", "offset"]
 LATER: Row = {"path": "/shelf/*", "cursor": "later"}
 MOST_PASSES = 4
 A_FEW = 3
@@ -34,7 +33,7 @@ def churned(
     return (before & ids(sandbox)) - set(patra.items()), ending
 
 
-@pytest.mark.parametrize("kind", COUNTED)
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
 @pytest.mark.parametrize("total", ["exact", "none"])
 @pytest.mark.parametrize("after", [0, pytest.param(3, marks=pytest.mark.long)], ids=["early", "late"])
 def test_records_that_stayed_are_stored(
@@ -48,7 +47,7 @@ def test_records_that_stayed_are_stored(
     assert ending.succeeded
 
 
-@pytest.mark.parametrize("kind", COUNTED)
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
 def test_records_that_only_leave_cost_none_without_a_total(
     patra: Patra, own_shelf: Sandbox, tmp_path: Path, kind: str
 ) -> None:
@@ -61,7 +60,7 @@ def test_records_that_only_leave_cost_none_without_a_total(
 
 
 @pytest.mark.parametrize("order", ["descending", "unsorted"])
-@pytest.mark.parametrize("kind", [COUNTED[0], pytest.param(COUNTED[1], marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
 def test_so_it_is_in_any_order(patra: Patra, own_shelf: Sandbox, tmp_path: Path, kind: str, order: str) -> None:
     own_shelf.configure(shelf={"total": "none", "order": order})
     register(patra, tmp_path, shelf_document(kind))
@@ -71,7 +70,7 @@ def test_so_it_is_in_any_order(patra: Patra, own_shelf: Sandbox, tmp_path: Path,
     assert ending.succeeded
 
 
-@pytest.mark.parametrize("kind", COUNTED)
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
 @pytest.mark.parametrize("total", ["exact", "none"])
 def test_a_result_that_never_settles_is_cut_smaller(
     patra: Patra, own_shelf: Sandbox, tmp_path: Path, kind: str, total: str
@@ -86,7 +85,7 @@ def test_a_result_that_never_settles_is_cut_smaller(
     assert not ending.succeeded
 
 
-@pytest.mark.parametrize("kind", COUNTED)
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
 @pytest.mark.parametrize("total", ["exact", "none"])
 def test_a_result_that_stands_still_is_read_at_most_twice(
     patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, total: str
@@ -105,7 +104,7 @@ ASCENDING: Row = {"pagination": {"ascending": True}}
 class TestASourceThatSortsByTime:
     """`ascending: true`: each page is asked for by the time that was reached, so that no record is shifted."""
 
-    @pytest.mark.parametrize("kind", COUNTED)
+    @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("total", ["exact", "none"])
     def test_each_record_is_read_about_once(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, total: str
@@ -118,7 +117,7 @@ class TestASourceThatSortsByTime:
         assert ending.requests <= PAGES + A_FEW
         assert sum(row["stats"]["retCount"] for row in patra.rows("ing_task_run")) <= WORKS + A_FEW * PAGES
 
-    @pytest.mark.parametrize("kind", COUNTED)
+    @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("total", ["exact", "none"])
     @pytest.mark.parametrize("after", [0, pytest.param(3, marks=pytest.mark.long)], ids=["early", "late"])
     def test_records_that_stayed_are_stored(
@@ -132,7 +131,7 @@ class TestASourceThatSortsByTime:
         assert ending.succeeded
 
     @pytest.mark.parametrize("order", ["descending", "unsorted"])
-    @pytest.mark.parametrize("kind", [COUNTED[0], pytest.param(COUNTED[1], marks=pytest.mark.long)])
+    @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("total", ["exact", "none"])
     def test_an_order_that_is_not_kept_costs_no_record(
         self, patra: Patra, own_shelf: Sandbox, tmp_path: Path, kind: str, order: str, total: str
@@ -143,7 +142,7 @@ class TestASourceThatSortsByTime:
 
         assert not lost or not ending.succeeded
 
-    @pytest.mark.parametrize("kind", COUNTED)
+    @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("total", ["exact", "none"])
     def test_records_of_one_time_fill_more_than_a_page(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, total: str

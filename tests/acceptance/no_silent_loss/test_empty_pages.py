@@ -6,7 +6,7 @@ import pytest
 
 from deployments.sandbox.remote import Sandbox
 from tests.support.patra import Patra, Row
-from tests.support.shelf_endings import harvest_day, missing, shortfall_rows
+from tests.support.shelf_endings import COUNTED_KINDS, LINKED_KINDS, harvest_day, missing, shortfall_rows
 from tests.support.shelf_source import SIZE, assert_exact, register, shelf_document
 
 EVERY = 2 * SIZE
@@ -43,7 +43,7 @@ def test_an_empty_page_that_is_not_the_last_is_followed(
     assert_exact(patra, shelf)
 
 
-@pytest.mark.parametrize("kind", ["offset", "page"])
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
 def test_without_a_total_a_counted_empty_page_is_a_weak_end(
     patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str
 ) -> None:
@@ -91,7 +91,7 @@ def test_ten_empty_pages_in_a_row_fail_the_task_and_name_the_key(
 class TestASourceThatSaysEnd:
     """`empty_page: END`: an empty page ends the result, whatever else the answer says."""
 
-    @pytest.mark.parametrize("kind", ["token", "url"])
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_the_result_ends_there(self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str) -> None:
         shelf.configure(shelf=empty_pages(total="none", more="always"))
         pagination = {"empty_page": "END", "has_more": "$.more"}

@@ -10,6 +10,7 @@ from tests.acceptance.no_silent_loss.conftest import WORKS
 from tests.support.patra import Patra, Row
 from tests.support.shelf_endings import (
     DAY,
+    LINKED_KINDS,
     UNCUT,
     WATERMARK_AT_END,
     Ending,
@@ -32,7 +33,7 @@ def lost_sight(kind: str, **blocks: Any) -> Row:
 class TestAWrongPath:
     """The file looks for the next place where the provider does not write it."""
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_a_full_page_without_a_next_place_is_no_end(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str
     ) -> None:
@@ -44,7 +45,7 @@ class TestAWrongPath:
         assert [row["reason_code"] for row in patra.rows("ing_reslice_request")] == ["END_UNCERTAIN"]
         assert ending.watermark != WATERMARK_AT_END
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     @pytest.mark.parametrize("total", ["none", "exact"])
     def test_where_it_cannot_be_cut_the_watermark_waits(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str, total: str
@@ -57,7 +58,7 @@ class TestAWrongPath:
         assert "SUCCEEDED" not in ending.tasks
         assert ending.watermark != WATERMARK_AT_END
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_an_api_that_renames_it_is_seen(self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str) -> None:
         shelf.configure(shelf={"total": "none", "next_shape": "renamed"})
         register(patra, tmp_path, shelf_document(kind))
@@ -65,7 +66,7 @@ class TestAWrongPath:
 
         assert (len(patra.items()), ending.tasks, ending.succeeded) == (SIZE, ["PARTIAL"], False)
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_cut_small_enough_every_record_is_stored(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str
     ) -> None:
@@ -77,7 +78,7 @@ class TestAWrongPath:
         assert ending.succeeded
 
 
-@pytest.mark.parametrize("kind", LINKED)
+@pytest.mark.parametrize("kind", LINKED_KINDS)
 def test_a_full_last_page_costs_a_cut_and_no_record(patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str) -> None:
     shelf.configure(shelf={"total": "none"})
     register(patra, tmp_path, shelf_document(kind, pagination={"page_size": WORKS // 5}))
@@ -137,7 +138,7 @@ class TestWeakEnds:
 class TestANextPlaceOfTheWrongType:
     """A next place is a plain value, null or absent; anything else fails the task and names the path."""
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     @pytest.mark.parametrize("shape", ["href", "flag", "list"])
     @pytest.mark.parametrize("total", ["none", pytest.param("exact", marks=pytest.mark.long)])
     def test_it_fails_the_task(
@@ -151,7 +152,7 @@ class TestANextPlaceOfTheWrongType:
         assert "$.next" in ending.messages
         assert ending.watermark != WATERMARK_AT_END
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_an_object_is_read_where_the_file_says_so(
         self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str
     ) -> None:
@@ -161,7 +162,7 @@ class TestANextPlaceOfTheWrongType:
 
         assert_exact(patra, shelf)
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     @pytest.mark.parametrize("end", ["null", "blank"])
     @pytest.mark.parametrize("total", ["none", pytest.param("exact", marks=pytest.mark.long)])
     def test_null_and_an_empty_text_end_the_result(

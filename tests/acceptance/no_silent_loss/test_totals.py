@@ -8,6 +8,8 @@ from deployments.sandbox.remote import Sandbox
 from tests.acceptance.no_silent_loss.conftest import WORKS
 from tests.support.patra import Patra, Row
 from tests.support.shelf_endings import (
+    KINDS,
+    LINKED_KINDS,
     ONE_DAY,
     UNCUT,
     WATERMARK_AT_END,
@@ -19,8 +21,6 @@ from tests.support.shelf_endings import (
 )
 from tests.support.shelf_source import CODE, SIZE, assert_exact, register, shelf_document
 
-KINDS = ["token", "url", "offset", "page"]
-LINKED = ["token", pytest.param("url", marks=pytest.mark.long)]
 MANY = 340
 STATED = WORKS + MANY
 REASON = "the provider says that these were withdrawn"
@@ -69,7 +69,7 @@ class TestATotalThatIsTooSmall:
 class TestALargeShortfall:
     """More records are missing than may be: the task does not succeed, and the watermark does not pass."""
 
-    @pytest.mark.parametrize("kind", LINKED)
+    @pytest.mark.parametrize("kind", LINKED_KINDS)
     def test_the_slice_is_cut_smaller(self, patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str) -> None:
         shelf.configure(shelf=over(MANY))
         register(patra, tmp_path, shelf_document(kind))

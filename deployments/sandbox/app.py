@@ -50,8 +50,8 @@ class SandboxApp:
             self._state.journal.end(entry)
 
     def _reply(self, source: str, request: Request, rule: Rule | None) -> Reply:
-        if rule and rule.kind is Kind.TOUCH:
-            self._touch(source, request, rule.works)
+        if rule and rule.kind in {Kind.TOUCH, Kind.CHURN}:
+            self._touch(source, request, rule)
         instead = _page(rule) if rule else None
         if instead is None:
             return self._work(source, request)
@@ -60,9 +60,14 @@ class SandboxApp:
         lost = self._work(source, request)
         return Reply(instead.status, instead.body, instead.headers, page=lost.page, scroll=lost.scroll)
 
-    def _touch(self, source: str, request: Request, works: int) -> None:
+    def _touch(self, source: str, request: Request, rule: Rule) -> None:
+        """Let records at the front of the asked result leave it; with churn, as many arrive at its end."""
+        present = self._state.present
         with suppress(Refused):
-            self._state.present.touch(self._state.providers[source].asked(request)[:works])
+            asked = self._state.providers[source].asked(request)
+            present.touch(asked[: rule.works])
+            if rule.kind is Kind.CHURN and asked:
+                present.arrive(rule.works, asked[-1].at_ms)
 
     def _work(self, source: str, request: Request) -> Reply:
         provider = self._state.providers[source]

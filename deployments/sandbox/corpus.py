@@ -66,6 +66,13 @@ class Corpus:
         _chain(history)
         return version
 
+    def add(self, at_ms: int) -> Version:
+        """A new work, as if it had been indexed at this instant."""
+        version = Version(work=len(self._histories), number=1, at_ms=at_ms)
+        self._histories.append([version])
+        insort(self._timeline, version, key=_instant)
+        return version
+
     def _place(self, ms: int) -> int:
         return bisect_left(self._timeline, ms, key=_instant)
 

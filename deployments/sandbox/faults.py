@@ -20,6 +20,7 @@ class Kind(StrEnum):
     CUT = "cut"
     LATENCY = "latency"
     TOUCH = "touch"
+    CHURN = "churn"
     DROP = "drop"
 
 
@@ -36,6 +37,7 @@ NEEDED = {
     Kind.TIMEOUT: "seconds",
     Kind.LATENCY: "seconds",
     Kind.TOUCH: "works",
+    Kind.CHURN: "works",
 }
 
 

@@ -41,6 +41,11 @@ class Present:
         for version in versions:
             self.corpus.touch(version.work, now_ms)
 
+    def arrive(self, works: int, at_ms: int) -> None:
+        """Add new works, as if they had been indexed at this instant."""
+        for _ in range(works):
+            self.corpus.add(at_ms)
+
 
 def beyond(found: list[Version], after: P | None, place: Callable[[Version], P]) -> list[Version]:
     """What of a result in order of place comes after this one; all of it after None."""

@@ -6,11 +6,17 @@ from typing import Any
 import pytest
 
 from deployments.sandbox.remote import Sandbox
-from tests.sandbox.naive import MOST_PAGES, NeverEndsError
+from tests.sandbox.naive import NeverEndsError
+from tests.sandbox.shelf_clients import (
+    SIZE,
+    ask,
+    by_offset,
+    by_page_until_empty,
+    truth,
+    while_more_is_said,
+    while_there_is_a_token,
+)
 from tests.sandbox.wire import CLIENT, page, true_ids
-
-SIZE = 50
-Answer = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)
@@ -18,64 +24,6 @@ def _as_it_was(sandbox: Sandbox) -> Iterator[None]:
     sandbox.configure(shelf={})
     yield
     sandbox.configure(shelf={})
-
-
-def ask(sandbox: Sandbox, route: str, **asked: object) -> Answer:
-    """An answer that must be fine."""
-    parameters = {name: str(value) for name, value in {"size": SIZE, **asked}.items()}
-    answer: Answer = page(CLIENT.get(f"{sandbox.url('shelf')}{route}", params=parameters))
-    return answer
-
-
-def by_offset(sandbox: Sandbox, *, until_total: bool = False, until_short: bool = False) -> list[str]:
-    """Believes: pages are full but the last, or a total is one, and nothing moves meanwhile."""
-    ids: list[str] = []
-    for number in range(MOST_PAGES):
-        found = ask(sandbox, "/offset", offset=number * SIZE)
-        ids += [item["id"] for item in found["items"]]
-        ends = not found["items"] or (until_short and len(found["items"]) < SIZE)
-        if ends or (until_total and len(ids) >= found["total"]):
-            return ids
-    raise NeverEndsError
-
-
-def by_page_until_empty(sandbox: Sandbox) -> list[str]:
-    """Believes: behind the last page there is an empty one."""
-    ids: list[str] = []
-    for number in range(1, MOST_PAGES):
-        items = ask(sandbox, "/page", page=number)["items"]
-        if not items:
-            return ids
-        ids += [item["id"] for item in items]
-    raise NeverEndsError
-
-
-def while_there_is_a_token(sandbox: Sandbox) -> list[str]:
-    """Believes: there is a token exactly while there is more."""
-    ids: list[str] = []
-    token = ""
-    for _ in range(MOST_PAGES):
-        found = ask(sandbox, "/token", token=token)
-        ids += [item["id"] for item in found["items"]]
-        token = found.get("next", "")
-        if not token:
-            return ids
-    raise NeverEndsError
-
-
-def while_more_is_said(sandbox: Sandbox) -> list[str]:
-    """Believes: the flag is right."""
-    ids: list[str] = []
-    for number in range(MOST_PAGES):
-        found = ask(sandbox, "/offset", offset=number * SIZE)
-        ids += [item["id"] for item in found["items"]]
-        if not found["more"]:
-            return ids
-    raise NeverEndsError
-
-
-def truth(sandbox: Sandbox) -> set[str]:
-    return true_ids("shelf", sandbox)
 
 
 def test_without_switches_every_belief_holds(sandbox: Sandbox) -> None:
@@ -157,7 +105,7 @@ def test_records_that_are_passed_over_make_counting_by_what_came_wrong(sandbox: 
 def test_the_total_is_told_as_the_switch_says(sandbox: Sandbox) -> None:
     there = len(truth(sandbox))
     told: dict[str, list[int | None]] = {}
-    for kind in ("exact", "first", "none", "wobbles", "over"):
+    for kind in ("exact", "first", "none", "wobbles", "over", "under", "rounded"):
         sandbox.configure(shelf={"total": kind})
         told[kind] = [ask(sandbox, "/offset", offset=offset).get("total") for offset in (0, SIZE)]
 
@@ -167,7 +115,16 @@ def test_the_total_is_told_as_the_switch_says(sandbox: Sandbox) -> None:
         "none": [None, None],
         "wobbles": [there + 3, there],
         "over": [there + 2, there + 2],
+        "under": [there - 2, there - 2],
+        "rounded": [-(-there // 100) * 100] * 2,
     }
+
+
+def test_the_total_is_wrong_by_as_much_as_the_switch_says(sandbox: Sandbox) -> None:
+    there = len(truth(sandbox))
+    for kind, said in (("over", there + 340), ("under", there - 60)):
+        sandbox.configure(shelf={"total": kind, "total_off": 340 if kind == "over" else 60})
+        assert ask(sandbox, "/offset")["total"] == said
 
 
 def test_a_token_grows_old(sandbox: Sandbox) -> None:

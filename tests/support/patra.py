@@ -72,11 +72,20 @@ class Patra:
 
     def __call__(self, *arguments: str, exit_code: int = 0) -> Any:
         """The JSON a command prints; its exit code is as said."""
+        code, printed, complaint = self._run(arguments)
+        assert code == exit_code, f"{arguments} -> {code}: {printed} {complaint}"
+        return json.loads(printed)
+
+    def tried(self, *arguments: str) -> Any:
+        """The JSON a command prints, whatever its exit code."""
+        return json.loads(self._run(arguments)[1])
+
+    def _run(self, arguments: tuple[str, ...]) -> tuple[int, str, str]:
+        """A command's exit code, and what it prints to stdout and stderr."""
         printed, complaint = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
             code = run([*arguments, "--json"])
-        assert code == exit_code, f"{arguments} -> {code}: {printed.getvalue()} {complaint.getvalue()}"
-        return json.loads(printed.getvalue())
+        return code, printed.getvalue(), complaint.getvalue()
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """The command as a process of its own."""

@@ -1,11 +1,11 @@
-"""The records a request finds, in order of time."""
+"""The records a request finds, in the order of the result."""
 
 from deployments.sandbox.biorxiv.history import posted
 from deployments.sandbox.corpus import Version
 from deployments.sandbox.instant import DAY_MS, round_down, round_up, write_micros
 from deployments.sandbox.present import Present
 from deployments.sandbox.provider import Truth
-from deployments.sandbox.ways import Versions, Ways
+from deployments.sandbox.ways import Order, Versions, Ways
 
 Book = dict[str, object]
 
@@ -32,10 +32,16 @@ def found(present: Present, ways: Ways, from_ms: int | None, to_ms: int | None) 
     unit = DAY_MS if ways.day_stamps else 1
     first, last = round_up(from_ms, unit), round_up(to_ms, unit)
     if ways.versions is Versions.LATEST:
-        return present.window(first, last)
+        return _in_order(present.window(first, last), present, ways.order)
     every = posted(present.corpus, first, last, present.now_ms())
     # The latest version of a day comes first: whoever lets the last one win is wrong.
     return sorted(every, key=lambda one: (stamp_of(one, ways), one.work, -one.number))
+
+
+def _in_order(versions: list[Version], present: Present, order: Order) -> list[Version]:
+    if order is Order.DESCENDING:
+        return versions[::-1]
+    return versions if order is Order.ASCENDING else sorted(versions, key=lambda one: present.corpus.draw(one.work))
 
 
 def hidden(version: Version, ways: Ways) -> bool:

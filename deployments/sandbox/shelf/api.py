@@ -12,6 +12,7 @@ from deployments.sandbox.present import Present
 from deployments.sandbox.provider import Refused, Reply, Request, Truth
 from deployments.sandbox.settings import Behaviour
 from deployments.sandbox.shelf.details import bad, lost, whole
+from deployments.sandbox.shelf.numbers import filtered
 from deployments.sandbox.shelf.query import Asked, read_query
 from deployments.sandbox.shelf.result import book, found, hidden, key_of, truths
 from deployments.sandbox.shelf.token import Token
@@ -52,7 +53,7 @@ class ShelfApi:
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds, in order."""
         asked = read_query(request, self.ways.page_base)
-        return found(self.present, self.ways, asked.from_ms, asked.to_ms)
+        return filtered(found(self.present, self.ways, asked.from_ms, asked.to_ms), asked.filter, self.ways)
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The latest version of each record in `[from, to)`; what the details never give cannot be used."""
@@ -69,7 +70,7 @@ class ShelfApi:
         ways, asked = self.ways, read_query(request, self.ways.page_base)
         if self._too_old(asked.token):
             return Reply(410, b'{"error": "this token has expired"}', JSON)
-        result = found(self.present, ways, asked.from_ms, asked.to_ms)
+        result = filtered(found(self.present, ways, asked.from_ms, asked.to_ms), asked.filter, ways)
         self.answers += 1
         begin, end = self._span(asked, len(result))
         shown = [version for version in result[begin:end] if not hidden(version, ways)]

@@ -16,7 +16,7 @@ from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
 from ingest_core.model.template import FUNCTIONS, parse_template, percent_encode
 from ingest_core.model.window import Window
 from ingest_core.registry.params import RULE, body_names
-from ingest_core.registry.render import Rendered, Renderer, TimeText
+from ingest_core.registry.render import Rendered, Renderer, TimeText, render_unset
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,10 @@ def render_query(spec: SpecSnapshot, window: Window, part: IdRange | None = None
     config = spec.time
     query = from_json(spec.expression)
     bounds = Range(config.field, *bounds_to_ask(window, config)) if config.supports_updated_since else EVERYTHING
-    narrowed = both(query, bounds, part_range(part) if part else EVERYTHING)
-    return Renderer(spec.rules, TimeText(config.format, config.time_zone)).render(narrowed)
+    renderer = Renderer(spec.rules, TimeText(config.format, config.time_zone))
+    if part and part.is_unset:
+        return render_unset(renderer, both(query, bounds), part.field)
+    return renderer.render(both(query, bounds, part_range(part) if part else EVERYTHING))
 
 
 def render_detail(spec: SpecSnapshot, ids: list[str], caller: Caller) -> Request:

@@ -42,6 +42,7 @@ from ingest_core.execution.ports import (
 )
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router, too_many_unusable
+from ingest_core.execution.unset import UnsetCheck, readable
 from ingest_core.execution.walk import (
     SliceRestart,
     Walk,
@@ -225,7 +226,8 @@ class TaskRunner:
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
         if walk.task.ids:
             return self._ask_listed(walk, pool, batch, int(token or 0), caller)
-        request = render_request(spec, walk.task.window, token, caller, walk.task.range)
+        task = walk.task
+        request = render_request(spec, task.window, token, caller, readable(spec, task.range))
         opens = token == first_token(spec.paging)
         repeatable = opens or spec.paging.position == PagePosition.CLIENT
         work = partial(
@@ -238,6 +240,8 @@ class TaskRunner:
             offset=offset_of(spec.paging, token),
             bad_ids=partial(self._ledger.bad_ids, walk.task),
         )
+        if opens and task.range and task.range.is_unset:
+            work = partial(UnsetCheck(walk.fetcher, task.window, task.range, caller).first_page, work)
         return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:

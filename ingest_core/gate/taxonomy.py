@@ -31,6 +31,7 @@ LEVELS = {
     "STATED_ERROR": ErrorLevel.L2,
     "NEXT_URL_INVALID": ErrorLevel.L2,
     "PagingLoop": ErrorLevel.L2,
+    "SPLIT_FIELD_MISSING": ErrorLevel.L2,
     "SCHEMA_DRIFT": ErrorLevel.L4,
     "CREDENTIAL_MISSING": ErrorLevel.L4,
     "NEXT_URL_ELSEWHERE": ErrorLevel.L4,

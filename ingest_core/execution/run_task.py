@@ -286,7 +286,7 @@ class TaskRunner:
         step = next_step(task.spec.paging, fetched.page, place_of(walk, batch, asked.token))
         step = decide_early_end(task, step, walk.progress, spent(walk, fetched), len(fetched.response.body))
         warn_of_budget(walk, step, spent(walk, fetched))
-        notes = complete_or_restart(walk, fetched) if step.completes else []
+        notes = [*fetched.notes, *(complete_or_restart(walk, fetched) if step.completes else [])]
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)
         page = PageOutcome(

@@ -8,8 +8,10 @@ from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.paging import first_token
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import TotalKind
+from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.codes import QuarantineReason, TotalKind
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.record import Rejected
 from ingest_core.model.shortfall import shortfall_limit
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -17,7 +19,7 @@ from ingest_core.registry.render import can_read_unset
 
 CODE = "SPLIT_FIELD_MISSING"
 ROUNDS = 3
-"""Totals are asked for one after the other: what changes in between may look like a difference, but not every time."""
+"""Totals are asked for one after the other, in turns: records that come or go in between differ, but not every time."""
 
 
 def readable(spec: SpecSnapshot, part: IdRange | None) -> IdRange | None:
@@ -38,22 +40,42 @@ class UnsetCheck:
         """The part's first page, empty where it cannot be asked for; SPLIT_FIELD_MISSING if the parts are not all."""
         if can_read_unset(self.fetcher.spec):
             found = fetch()
-            self._prove(_total(found))
-            return found
-        return self._prove(0) or self._refuse(f"no total shows whether records lack {self.part.field!r}")
+            return replace(found, notes=self._shortfall(_total(found)) or [])
+        notes = self._shortfall(0)
+        if notes is None:
+            raise self._refusal(f"no total shows whether records lack {self.part.field!r}")
+        return replace(self._count(self.numbers), page=replace(NO_RECORDS, total=0), notes=notes)
 
-    def _prove(self, own: int | None) -> FetchedPage | None:
-        """An empty page if the totals add up within the shortfall's limit; none where totals prove nothing."""
+    @property
+    def numbers(self) -> IdRange:
+        """All numbers: what the other parts of the window hold together."""
+        return IdRange(self.part.field)
+
+    def _shortfall(self, own: int | None) -> list[Rejected] | None:
+        """A note if the totals do not add up, within the shortfall's limit; none where totals prove nothing."""
         total = missing = 0
-        for _ in range(ROUNDS):
-            whole, numbers = self._count(None), self._count(IdRange(self.part.field))
-            stated, held = _total(whole), _total(numbers)
+        for number in range(ROUNDS):
+            asked = [None, self.numbers] if number % 2 == 0 else [self.numbers, None]
+            said = {part: _total(self._count(part)) for part in asked}
+            stated, held = said[None], said[self.numbers]
             if stated is None or held is None or own is None or not self._is_proof(stated):
                 return None
-            total, missing = stated, stated - held - own
-            if missing <= shortfall_limit(total, self.fetcher.spec.paging.max_shortfall):
-                return replace(numbers, page=replace(NO_RECORDS, total=0))
-        return self._refuse(f"{missing} of {total} records are in no range of {self.part.field!r}")
+            lacking = stated - held - own
+            if lacking <= 0:
+                return []
+            total, missing = (stated, lacking) if number == 0 or lacking < missing else (total, missing)
+        if missing > shortfall_limit(total, self.fetcher.spec.paging.max_shortfall):
+            raise self._refusal(f"{missing} of {total} records are in no range of {self.part.field!r}")
+        return [self._note(total, missing)]
+
+    def _note(self, total: int, missing: int) -> Rejected:
+        place, fragment = (
+            self.fetcher.spec.response.total_path or "$",
+            canonical_json(
+                {"window": self.window.json(), "part": self.part.json(), "total": total, "received": total - missing}
+            ),
+        )
+        return Rejected(QuarantineReason.SHORTFALL, place, fragment, hash_text(fragment))
 
     def _count(self, part: IdRange | None) -> FetchedPage:
         """A page of one record, for its total."""
@@ -68,14 +90,14 @@ class UnsetCheck:
         caps = (paging.max_records, paging.max_page * paging.page_size if paging.max_page else None)
         return paging.total_kind is not TotalKind.ESTIMATE and total not in caps
 
-    def _refuse(self, what: str) -> FetchedPage:
+    def _refusal(self, what: str) -> UpstreamError:
         field = self.part.field
         remedy = (
             f"add render rules that write NOT EXISTS or NOT RANGE of {field!r}, "
             "or set slicing.split_field to a number that every record has"
         )
         message = f"the window was split by {field!r}, and {what}: it is not covered ({remedy})"
-        raise UpstreamError(CODE, message, moved=False)
+        return UpstreamError(CODE, message, moved=False)
 
 
 def _total(fetched: FetchedPage) -> int | None:

@@ -16,7 +16,8 @@ from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
 from ingest_core.model.template import FUNCTIONS, parse_template, percent_encode
 from ingest_core.model.window import Window
 from ingest_core.registry.params import RULE, body_names
-from ingest_core.registry.render import Rendered, Renderer, TimeText, render_unset
+from ingest_core.registry.render import Rendered, Renderer, TimeText
+from ingest_core.registry.unset import render_unset
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ingest_core.model.record import Rejected
 from ingest_core.model.shortfall import shortfall_limit
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.registry.render import can_read_unset
+from ingest_core.registry.unset import can_read_unset
 
 CODE = "SPLIT_FIELD_MISSING"
 ROUNDS = 3

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ingest_core.model.slice_codes import BUDGET_PRIORITY
 from ingest_core.model.slice_spec import BudgetPayload
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.render import can_read_unset
+from ingest_core.registry.unset import can_read_unset
 
 TARGET_PAGES = 20
 """A slice has about so many pages where the Registry names no target."""

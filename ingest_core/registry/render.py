@@ -20,13 +20,9 @@ from ingest_core.model.expression import (
     Range,
     Term,
     Token,
-    both,
-    from_json,
-    part_range,
 )
-from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import EPOCH
-from ingest_core.model.spec import RuleSpec, SpecSnapshot
+from ingest_core.model.spec import RuleSpec
 from ingest_core.model.template import parse_template
 
 
@@ -160,27 +156,6 @@ class Renderer:
         if isinstance(node, Exists):
             return {}
         return {"value": node.text if isinstance(node, Token) else node.value}
-
-
-def render_unset(renderer: Renderer, query: Node, field_name: str) -> Rendered:
-    """The query for records without a field: NOT EXISTS, or NOT RANGE over all numbers; Unrenderable without either."""
-    try:
-        return renderer.render(both(query, Not(Exists(field_name))))
-    except Unrenderable:
-        return renderer.render(both(query, Not(part_range(IdRange(field_name)))))
-
-
-def can_read_unset(spec: SpecSnapshot) -> bool:
-    """Whether the source can be asked for the records that lack its split field; true where it has none."""
-    if spec.slicing.split_field is None or spec.window is None:
-        return True
-    times = TimeText(spec.window.format, spec.window.time_zone)
-    bounds = Range(spec.window.field, EPOCH, EPOCH) if spec.window.supports_updated_since else EVERYTHING
-    try:
-        render_unset(Renderer(spec.rules, times), both(from_json(spec.expression), bounds), spec.slicing.split_field)
-    except Unrenderable:
-        return False
-    return True
 
 
 def _conjuncts(node: Node) -> tuple[Node, ...]:

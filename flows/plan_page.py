@@ -117,6 +117,8 @@ def _beside(one: dict[str, Any]) -> str:
     if "ids" in one:
         return counted(one["ids"], "id")
     part = one.get("range")
+    if part and part.get("without") == "ONLY":
+        return f"without {part['key']}"
     return f"{part['key']} {part['from'] or ''}..{part['to'] or ''}" if part else ""
 
 

@@ -129,6 +129,7 @@ class Ways:
     lost_every: int = 0
     bad_every: int = 0
     uninvited: bool = False
+    unnumbered_every: int = 0
 
     def __post_init__(self) -> None:
         for name, kind in CHOICES.items():

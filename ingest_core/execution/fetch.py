@@ -17,6 +17,7 @@ from ingest_core.gate.feedback import Feedback, read_feedback
 from ingest_core.gate.ports import GateDecision, Permit, RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
 from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, PaginationType, TotalKind
+from ingest_core.model.record import Rejected
 from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 
 log = logging.getLogger(__name__)
@@ -108,6 +109,8 @@ class FetchedPage:
     too_many: int = 0
     tail_probed: bool = False
     answered: float = field(default_factory=time.monotonic)
+    notes: list[Rejected] = field(default_factory=list)
+    """Rows for quarantine that are about the slice, not about one of its records."""
 
 
 @dataclass

@@ -18,6 +18,7 @@ from ingest_core.model.template import FUNCTIONS, parse_template, percent_encode
 from ingest_core.model.window import Window
 from ingest_core.registry.params import RULE, body_names
 from ingest_core.registry.render import Rendered, Renderer, TimeText
+from ingest_core.registry.unset import render_unset
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,13 @@ def render_query(
     query = from_json(spec.expression)
     start, end = bounds_to_ask(window, config)
     if since is not None:
-        start = max(
-            start, bounds_to_ask(Window(since, window.end), config)[0] + timedelta(seconds=config.overlap_seconds)
-        )
+        later, _ = bounds_to_ask(Window(since, window.end), config)
+        start = max(start, later + timedelta(seconds=config.overlap_seconds))
     bounds = Range(config.field, start, end) if config.supports_updated_since else EVERYTHING
-    narrowed = both(query, bounds, part_range(part) if part else EVERYTHING)
-    return Renderer(spec.rules, TimeText(config.format, config.time_zone)).render(narrowed)
+    renderer = Renderer(spec.rules, TimeText(config.format, config.time_zone))
+    if part and part.is_unset:
+        return render_unset(renderer, both(query, bounds), part.field)
+    return renderer.render(both(query, bounds, part_range(part) if part else EVERYTHING))
 
 
 def render_detail(spec: SpecSnapshot, ids: list[str], caller: Caller) -> Request:

@@ -43,6 +43,7 @@ from ingest_core.execution.ports import (
 )
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import Routed, Router, too_many_unusable
+from ingest_core.execution.unset import UnsetCheck, readable
 from ingest_core.execution.walk import (
     SliceRestart,
     Walk,
@@ -244,7 +245,7 @@ class TaskRunner:
         """What the last page of a pass leaves behind; it commits with that page."""
         if verdict.judgement == Judgement.ACCEPTED:
             log.warning("task %s: %s: accepted", walk.task.lease.task_id, verdict.why or checkpoint.accepted)
-            page = replace(page, notes=[shortfall_note(walk, checkpoint, verdict)])
+            page = replace(page, notes=[*page.notes, shortfall_note(walk, checkpoint, verdict)])
         return settled(walk, checkpoint, verdict), page
 
     def _follow(self, walk: Walk, verdict: Verdict) -> bool:
@@ -271,7 +272,8 @@ class TaskRunner:
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
         if walk.task.ids:
             return self._ask_listed(walk, pool, batch, int(token or 0), caller)
-        request = render_request(spec, walk.task.window, token, caller, walk.task.range)
+        task = walk.task
+        request = render_request(spec, task.window, token, caller, readable(spec, task.range))
         opens = token == first_token(spec.paging)
         at = Spot(
             repeatable=opens or spec.paging.position == PagePosition.CLIENT,
@@ -279,8 +281,10 @@ class TaskRunner:
             beyond=step.beyond,
             after_empty=checkpoint.empties > 0,
         )
-        bad_ids = partial(self._ledger.bad_ids, walk.task)
+        bad_ids = partial(self._ledger.bad_ids, task)
         work = partial(fetch_whole, walk.fetcher, walk.router, request, caller, at, bad_ids=bad_ids, known=walk.known)
+        if opens and task.range and task.range.is_unset:
+            work = partial(UnsetCheck(walk.fetcher, task.window, task.range, caller).first_page, work)
         return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
@@ -336,6 +340,7 @@ class TaskRunner:
         page = PageOutcome(
             records=records,
             rejected=rejected,
+            notes=fetched.notes,
             id_hashes=hashes,
             request_digest=request_digest(asked.request, fetched.response),
             response_digest=response_digest(fetched),

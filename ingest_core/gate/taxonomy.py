@@ -39,6 +39,7 @@ LEVELS = {
     "ENDLESS": ErrorLevel.L2,
     "SHORTFALL": ErrorLevel.L2,
     "END_UNCERTAIN": ErrorLevel.L2,
+    "SPLIT_FIELD_MISSING": ErrorLevel.L2,
     "SCHEMA_DRIFT": ErrorLevel.L4,
     "ALL_GONE": ErrorLevel.L4,
     "CREDENTIAL_MISSING": ErrorLevel.L4,

@@ -139,6 +139,12 @@ class Junction:
 Leaf = Const | Token | Term | In | Range | Exists
 Node = Leaf | Not | Junction
 
+
+def part_node(part: IdRange) -> Node:
+    """What a part of a split window adds to its slice's query."""
+    return Not(Exists(part.field)) if part.is_unset else part_range(part)
+
+
 EVERYTHING = Const(value=True)
 NOTHING = Const(value=False)
 

@@ -74,6 +74,8 @@ def _part(within: IdRange | None) -> str:
     """Which numbers of a second field, where time alone does not tell the slice."""
     if within is None:
         return ""
+    if within.is_unset:
+        return f" {within}"
     ends = ("" if end is None else str(end) for end in (within.start, within.end))
     return f" {within.field} {'-'.join(ends)}"
 

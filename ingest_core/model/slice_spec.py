@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from ingest_core.model.codes import CursorType, SliceStrategy
 from ingest_core.model.errors import BadInput
+from ingest_core.model.id_range import Without
 from ingest_core.model.instant import as_utc, format_instant
 from ingest_core.model.slice_codes import BudgetPriority, EdgeKind, EstimateMethod, TimePrecision
 
@@ -64,6 +65,7 @@ class RangePayload(Payload):
     boundary: Edges = Edges(start=EdgeKind.CLOSED, end=EdgeKind.CLOSED)
     bucket: Count | None = None
     buckets: Annotated[int, Field(ge=1)] | None = None
+    without: Without | None = None
 
     @model_validator(mode="after")
     def _whole_bucket(self) -> Self:

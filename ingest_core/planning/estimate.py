@@ -58,6 +58,10 @@ class Estimate:
             return None
         return Estimate(max(0, self.records - part.records), EstimateMethod.COUNT)
 
+    def rest(self, part: "Estimate") -> "Estimate":
+        """What the whole leaves for the other parts: a size to cut by, and no count of theirs."""
+        return Estimate(max(0, self.records - part.records), EstimateMethod.SHARE)
+
 
 Place = tuple[Window, IdRange | None]
 

@@ -91,11 +91,17 @@ class Reslicer:
         need = Need(reslice.window, (reslice.range,) if reslice.range else ())
         context = SliceContext(spec, spec.time, reslice.window, [need], estimator)
         pieces = list(self._strategies.choose(reslice.strategy, spec).pieces(context))
-        if [(piece.window, piece.range) for piece in pieces] == [(reslice.parent, reslice.parent_range)]:
+        if any(_is_parent(piece, reslice) for piece in pieces):
             pieces = _forced(reslice, TimeCutter(spec.time, sizing_of(spec), estimator))
         if isinstance(estimator, ProbingEstimator):
             self._plans.save_estimates(spec, estimator.found)
         return pieces
+
+
+def _is_parent(piece: Piece, reslice: Reslice) -> bool:
+    """Whether a piece would ask for just what its parent did: the same window, all of it or the same part."""
+    asked = [part.asked if part else None for part in (piece.range, reslice.parent_range)]
+    return piece.window == reslice.parent and asked[0] == asked[1]
 
 
 def _forced(reslice: Reslice, cutter: TimeCutter) -> list[Piece]:
@@ -114,6 +120,8 @@ def _forced(reslice: Reslice, cutter: TimeCutter) -> list[Piece]:
 
 
 def _middle(part: IdRange, most: int) -> int | None:
+    if part.is_unset:
+        return None
     low, high = part.start or 0, most if part.end is None else part.end
     return (low + high) // 2 if low < high else None
 
@@ -124,4 +132,4 @@ def _refusal(reslice: Reslice) -> str:
 
 
 def _place(window: Window, part: IdRange | None) -> str:
-    return str(window) if part is None else f"{window}, {part.field} {part.start}..{part.end}"
+    return str(window) if part is None else f"{window}, {part}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ingest_core.model.slice_codes import BUDGET_PRIORITY
 from ingest_core.model.slice_spec import BudgetPayload
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.registry.unset import can_read_unset
 
 TARGET_PAGES = 20
 """A slice has about so many pages where the Registry names no target."""
@@ -32,6 +33,8 @@ class Sizing:
     cap: int | None
     split_field: str | None
     split_max: int
+    reads_unset: bool = True
+    """Whether the source can be asked for the records that lack the split field."""
 
     @property
     def tiny(self) -> int:
@@ -40,7 +43,20 @@ class Sizing:
 
     def fits(self, records: int) -> bool:
         """Whether so many records make one slice."""
-        return records <= self.target * TOLERANCE and (self.cap is None or records <= self.cap)
+        return records <= self.target * TOLERANCE and not self.above_cap(records)
+
+    def above_cap(self, records: int) -> bool:
+        """Whether one query cannot give so many records."""
+        return self.cap is not None and records > self.cap
+
+    def splits(self, records: int) -> bool:
+        """Whether a unit of time with so many records is split by the second field.
+
+        A split that leaves out records which cannot be read on their own is made only where one query cannot read all.
+        """
+        if self.split_field is None or self.fits(records):
+            return False
+        return self.reads_unset or self.above_cap(records)
 
 
 def sizing_of(spec: SpecSnapshot) -> Sizing:
@@ -49,7 +65,7 @@ def sizing_of(spec: SpecSnapshot) -> Sizing:
     pages = paging.max_page * paging.page_size if paging.max_page else None
     cap = min((limit for limit in (paging.max_records, pages) if limit), default=None)
     target = slicing.target_records or TARGET_PAGES * paging.page_size
-    return Sizing(min(target, cap or target), cap, slicing.split_field, slicing.split_max)
+    return Sizing(min(target, cap or target), cap, slicing.split_field, slicing.split_max, can_read_unset(spec))
 
 
 def expected_requests(spec: SpecSnapshot, records: int) -> int:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.expression import In, Node, both, from_json, part_range, window_range
+from ingest_core.model.expression import In, Node, both, from_json, part_node, window_range
 from ingest_core.model.slice_codes import PRECISION
 from ingest_core.model.slice_spec import HintsPayload, SliceSpec, check_slice
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
@@ -103,7 +103,7 @@ def _localized(spec: SpecSnapshot, piece: Piece) -> dict[str, Any]:
         return both(prototype, In(ID_FIELD, piece.ids)).json()
     narrowed: list[Node] = [prototype, window_range(spec.time.field, piece.window)]
     if piece.range:
-        narrowed.append(part_range(piece.range))
+        narrowed.append(part_node(piece.range))
     return both(*narrowed).json()
 
 

@@ -33,6 +33,7 @@ from ingest_core.registry.render import Renderer, TimeText, Unrenderable, refuse
 from ingest_core.registry.response import check_response, response_part
 from ingest_core.registry.rows import Row, Rows, in_force
 from ingest_core.registry.traversal import PAGE_SIZE_SHARE, pagination_part, slicing_part, window_part
+from ingest_core.registry.unset import note_unset
 
 SNAPSHOT_VERSION = 2
 
@@ -177,6 +178,7 @@ class _Compiler:
             slicing=slicing,
             item_endpoint=owner,
         )
+        note_unset(spec, found)
         return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
 
     def _refuse(self) -> None:

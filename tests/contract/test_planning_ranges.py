@@ -1,7 +1,7 @@
 """Sibling ranges: a window a second field cuts is read when every range is; only what is missing comes again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import TaskStatus
-from ingest_core.model.id_range import IdRange, range_of
+from ingest_core.model.id_range import IdRange, Without, range_of, unset_part
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -22,7 +22,7 @@ from tests.support.stores import at, column, rows
 
 CAP = 1000
 BUSY = 2500
-"""Records of the busy hour: four ranges of it."""
+"""Records of the busy hour: four ranges of it, and a part for records without a number."""
 
 MOST = 4096
 """About the highest number; what is above it is in the last range."""
@@ -39,6 +39,7 @@ class BusyHour:
         held = self.records if window.start < at(2) and at(1) < window.end else 0
         quiet = 400 * (window.length - timedelta(hours=1 if held else 0)) // timedelta(hours=1)
         if part is not None:
+            assert not part.is_unset, "this source cannot be asked for records without a number"
             low, high = part.start or 0, MOST if part.end is None else part.end
             return Estimate(-(-held * (high - low) // MOST), EstimateMethod.COUNT)
         return Estimate(held + max(0, quiet), EstimateMethod.COUNT)
@@ -81,8 +82,9 @@ def by_range(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
 def test_a_unit_that_holds_too_much_is_cut_by_number_and_nothing_is_left_out(desk: Desk) -> None:
     desk.plan(0, 3)
     assert [window for window, part in places(desk) if part is None] == [hours(0, 1), hours(2, 3)]
-    parts = parts_of(desk, hours(1, 2))
-    assert len(parts) == 4
+    *parts, unset = parts_of(desk, hours(1, 2))
+    assert (len(parts), unset) == (4, unset_part("number"))
+    assert (parts[0].without, {part.without for part in parts[1:]}) == (Without.EXCLUDED, {Without.INCLUDED})
     assert (parts[0].start, parts[-1].end) == (None, None)
     assert all(one.end is not None and one.end + 1 == other.start for one, other in pairwise(parts))
     assert_owned_once(desk.database)
@@ -99,7 +101,7 @@ def test_a_range_is_part_of_the_slice_the_query_and_the_signature(desk: Desk) ->
     assert len(set(column(desk.database, ing_task, "idempotent_key"))) == len(parts)
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2), (2, 0, 3, 1)])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (1, 4, 3, 0, 2), (4, 2, 0, 3, 1)])
 def test_the_watermark_passes_a_window_when_the_last_of_its_ranges_is_read(desk: Desk, order: tuple[int, ...]) -> None:
     desk.plan(0, 3)
     siblings, others = by_range(desk.begin_all())
@@ -121,14 +123,15 @@ def test_events_of_ranges_carry_them(desk: Desk) -> None:
     assert len({row["idempotent_key"] for row in events}) == len(events)
 
 
+@pytest.mark.parametrize("number", [0, 1, 4], ids=["the first", "a range", "the part without a number"])
 @pytest.mark.parametrize("operation", ["HARVEST", "BACKFILL"])
-def test_a_range_that_failed_is_planned_again_alone(desk: Desk, operation: str) -> None:
+def test_a_range_that_failed_is_planned_again_alone(desk: Desk, operation: str, number: int) -> None:
     how: dict[str, Any] = {"operation": BACKFILL, "campaign": "c"} if operation == "BACKFILL" else {}
     desk.plan(0, 3, **how)
     siblings, others = by_range(desk.begin_all())
-    failing = siblings[1].task.range
+    failing = siblings[number].task.range
     for run in (*siblings, *others):
-        desk.end(run, TaskStatus.FAILED if run is siblings[1] else TaskStatus.SUCCEEDED)
+        desk.end(run, TaskStatus.FAILED if run is siblings[number] else TaskStatus.SUCCEEDED)
     before = len(places(desk))
     desk.plan(0, 3, **how)
     assert places(desk)[before:] == [(hours(1, 2), failing)]
@@ -139,7 +142,7 @@ def test_a_range_that_failed_is_planned_again_alone(desk: Desk, operation: str) 
 def test_ranges_that_failed_at_both_ends_are_planned_again_with_their_ends_open(desk: Desk) -> None:
     desk.plan(1, 2)
     siblings, _ = by_range(desk.begin_all())
-    failing = [siblings[0].task.range, siblings[-1].task.range]
+    failing = [siblings[0].task.range, siblings[-2].task.range]
     for run in siblings:
         desk.end(run, TaskStatus.FAILED if run.task.range in failing else TaskStatus.SUCCEEDED)
     before = len(places(desk))
@@ -174,3 +177,29 @@ def test_a_range_is_no_history_and_what_the_provider_said_of_it_is_kept(desk: De
     found = rows(desk.database, ing_estimate)
     assert {row["method_code"] for row in found} == {"COUNT"}
     assert [row for row in found if row["range"]]
+
+
+def test_a_first_range_and_the_part_without_a_number_that_both_failed_are_planned_apart_again(desk: Desk) -> None:
+    desk.plan(1, 2)
+    siblings, _ = by_range(desk.begin_all())
+    failing = [siblings[0].task.range, siblings[-1].task.range]
+    for run in siblings:
+        desk.end(run, TaskStatus.FAILED if run.task.range in failing else TaskStatus.SUCCEEDED)
+    before = len(places(desk))
+    desk.plan(1, 2)
+    assert [part for _, part in places(desk)[before:]] == failing
+    desk.work()
+    assert watermark(desk) == 2
+
+
+def test_windows_that_were_covered_before_parts_without_a_number_were_read_stay_covered(desk: Desk) -> None:
+    """An upgrade takes no watermark back: a range stored without the key answers for those records."""
+    desk.plan(1, 2)
+    siblings, _ = by_range(desk.begin_all())
+    for run in siblings[:-1]:
+        assert run.task.range is not None
+        task = replace(run.task, range=run.task.range.asked)
+        desk.end(replace(run, task=task))
+    assert watermark(desk) == 2
+    stored = rows(desk.database, ing_cursor_event, ing_cursor_event.c.event_type == "COVERAGE")
+    assert all("without" not in row["range"] for row in stored)

@@ -1,5 +1,6 @@
 """Re-slicing: what turned out too big is cut again, once, and children and parent own the same."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import ControlState, TaskStatus
-from ingest_core.model.id_range import IdRange, range_of
+from ingest_core.model.id_range import IdRange, Without, range_of, unset_part
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.window import Window
 from ingest_core.planning.estimate import Place
@@ -272,23 +273,67 @@ def test_a_plan_with_a_refused_slice_ends_partial_when_the_others_succeed(databa
 def test_a_unit_of_time_is_split_by_a_second_field_where_there_is_one(database: Database) -> None:
     desk = set_up(database, window={"unit": "HOUR", "format": "%Y-%m-%dT%H"}, slicing=SPLIT)
     too_big(desk)
-    assert desk.reslicer.serve().children == 2
+    assert desk.reslicer.serve().children == 3
     assert places(desk)[1:] == [
-        (hours(0, 1), IdRange("number", None, 500)),
+        (hours(0, 1), IdRange("number", None, 500, Without.EXCLUDED)),
         (hours(0, 1), IdRange("number", 501, None)),
+        (hours(0, 1), unset_part("number")),
     ]
-    first, second = desk.begin_all()
+    first, second, unset = desk.begin_all()
     desk.end(first)
+    desk.end(unset)
     desk.end(second, TaskStatus.PARTIAL, reslice=CAP)
     (asked,) = rows(desk.database, ing_reslice_request, ing_reslice_request.c.status_code == "OPEN")
     assert range_of(asked["range"]) == IdRange("number", 501, None)
     desk.reslicer.serve()
-    parts = sorted((part for _, part in places(desk)[3:] if part), key=lambda part: part.start or 0)
+    parts = sorted((part for _, part in places(desk)[4:] if part), key=lambda part: part.start or 0)
     assert (parts[0].start, parts[-1].end) == (501, None)
     assert all(one.end is not None and one.end + 1 == other.start for one, other in pairwise(parts))
     assert watermark(desk) == at(0)
     desk.work()
     assert (statuses(desk), watermark(desk)) == (["SUCCEEDED"], at(1))
+
+
+def test_records_without_the_field_that_are_too_many_for_a_query_are_not_covered(
+    database: Database,
+) -> None:
+    desk = set_up(database, window={"unit": "HOUR", "format": "%Y-%m-%dT%H"}, slicing=SPLIT)
+    too_big(desk)
+    desk.reslicer.serve()
+    for run in desk.begin_all():
+        part = run.task.range
+        ending: dict[str, Any] = {"status": TaskStatus.PARTIAL, "reslice": CAP} if part and part.is_unset else {}
+        desk.end(run, **ending)
+    (asked,) = rows(desk.database, ing_reslice_request, ing_reslice_request.c.status_code == "OPEN")
+    assert range_of(asked["range"]) == unset_part("number")
+    (refused,) = desk.reslicer.serve().refused
+    assert "without number cannot be cut any smaller" in refused
+    assert (statuses(desk), watermark(desk)) == (["PARTIAL"], at(0))
+    assert places(desk)[4:] == []
+
+
+def test_a_range_from_before_the_upgrade_leaves_records_without_the_field_to_a_part(database: Database) -> None:
+    """It answered for them, and was never asked for them: its children do both."""
+    desk = set_up(database, window={"unit": "HOUR", "format": "%Y-%m-%dT%H"}, slicing=SPLIT)
+    too_big(desk)
+    desk.reslicer.serve()
+    first, second, unset = desk.begin_all()
+    old = {"range": IdRange("number", None, 500).json()}
+    change(database, ing_task, ing_task.c.id == first.task.lease.task_id, params={**first.task.params, **old})
+    mine = ing_plan_slice.c.id == unset.task.lineage.slice_id
+    change(database, ing_plan_slice, mine, slice_signature_hash="0" * 64)  # of a plan that had no such slice
+    desk.end(second)
+    desk.end(unset, TaskStatus.CANCELLED)
+    run = replace(first, task=replace(first.task, range=IdRange("number", None, 500)))
+    desk.end(run, TaskStatus.PARTIAL, reslice=CAP)
+    desk.reslicer.serve()
+    assert places(desk)[4:] == [
+        (hours(0, 1), IdRange("number", None, 250, Without.EXCLUDED)),
+        (hours(0, 1), IdRange("number", 251, 500)),
+        (hours(0, 1), unset_part("number")),
+    ]
+    desk.work()
+    assert watermark(desk) == at(1)
 
 
 def test_a_newest_first_campaign_passes_what_was_cut_again(desk: Desk) -> None:

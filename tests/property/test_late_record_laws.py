@@ -20,6 +20,7 @@ from ingest_core.planning.estimate import Estimator
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import resolve_backfill
 from tests.support.planning_model import (
+    ALL_IDS,
     Cluster,
     Harvest,
     Published,
@@ -78,9 +79,12 @@ def whole_since(start: datetime, end: datetime, events: list[Coverage]) -> bool:
 def _all_ids(parts: list[IdRange | None]) -> bool:
     if None in parts:
         return True
+    if not any(part and part.answers_for_unset for part in parts):
+        return False
     edges = {-1, 10**12} | {n + d for p in parts if p for n in (p.start, p.end) if n is not None for d in (-1, 0, 1)}
     return all(
-        any((p.start is None or p.start <= n) and (p.end is None or n <= p.end) for p in parts if p) for n in edges
+        any((p.start is None or p.start <= n) and (p.end is None or n <= p.end) for p in parts if p and not p.is_unset)
+        for n in edges
     )
 
 
@@ -233,7 +237,7 @@ def test_ticks_beside_a_stopped_executor_queue_new_time_and_nothing_twice(
         harvest.tick(start + number * gap_minutes * MINUTE)
     whole = Window(harvest.queued[0].window.start, harvest.queued[-1].window.end)
 
-    assert ground_of([(work.window, None) for work in harvest.queued]) == [(whole.start, whole.end, ((None, None),))]
+    assert ground_of([(work.window, None) for work in harvest.queued]) == [(whole.start, whole.end, ALL_IDS)]
     assert length_of(harvest.queued) == whole.length
     # a tick adds what is new since the one before: a slice, or two where a step begins within
     steps = whole.length // timedelta(seconds=window["step_seconds"]) + 1
@@ -319,7 +323,7 @@ def check_campaign(campaign: Harvest, now: datetime, low: datetime, high: dateti
         work_off(campaign, now, [])
 
     read = ground_of([(event.window, event.range) for event in campaign.store.events])
-    assert read == [(begun.start, begun.end, ((None, None),))]
+    assert read == [(begun.start, begun.end, ALL_IDS)]
     assert campaign.store.cursor
     assert campaign.store.cursor.value == (begun.start if campaign.request.newest_first else begun.end)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ingest_core.cursor.frontier import whole_coverage
 from ingest_core.model.codes import TimeUnit
-from ingest_core.model.id_range import IdRange, missing_ranges
+from ingest_core.model.id_range import IdRange, missing_ranges, unset_part
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, merge_windows
 from ingest_core.model.work import Coverage
@@ -19,6 +19,7 @@ MINUTE = timedelta(minutes=1)
 ORIGIN = at("2026-03-10T00:00Z")
 HORIZON = 24
 IDS = 6
+UNSET = -1
 """Small models: minutes from the origin, ids from 0; the first and the last stand for all below and above."""
 
 Cell = tuple[int, int]
@@ -43,7 +44,8 @@ def ranges(draw: st.DrawFn) -> IdRange:
     """Some ids; those at the ends reach on without end."""
     low = draw(st.integers(0, IDS - 1))
     high = draw(st.integers(low, IDS - 1))
-    return IdRange("uid", low or None, None if high == IDS - 1 else high)
+    numbers = IdRange("uid", low or None, None if high == IDS - 1 else high)
+    return draw(st.sampled_from([numbers, numbers.apart()[0], unset_part("uid")]))
 
 
 def readings(places: st.SearchStrategy[Window]) -> st.SearchStrategy[list[Coverage]]:
@@ -69,11 +71,14 @@ LIVE = st.lists(windows(), max_size=3).map(sorted)
 NOW = st.integers(HORIZON, 3 * HORIZON).map(minute)
 
 
-def ids_of(part: IdRange | None) -> range:
-    """The ids of the small model in a range."""
+def ids_of(part: IdRange | None) -> list[int]:
+    """The ids of the small model in a range; UNSET stands for the records without one."""
     if part is None:
-        return range(IDS)
-    return range(part.start or 0, IDS if part.end is None else part.end + 1)
+        return [*range(IDS), UNSET]
+    if part.is_unset:
+        return [UNSET]
+    unset = [UNSET] if part.answers_for_unset else []
+    return [*range(part.start or 0, IDS if part.end is None else part.end + 1), *unset]
 
 
 def cells(window: Window, part: IdRange | None = None) -> set[Cell]:
@@ -156,6 +161,8 @@ def test_of_a_window_that_was_read_in_part_exactly_the_missing_ranges_are_needed
     edges = sorted(data.draw(st.sets(st.integers(0, IDS - 2), max_size=IDS - 1)))
     lows, highs = [None, *(edge + 1 for edge in edges)], [*edges, None]
     parts = [IdRange("uid", low, high) for low, high in zip(lows, highs, strict=True)]
+    if data.draw(st.booleans()):
+        parts = [*filter(None, parts[0].apart()), *parts[1:]]
     read = [part for part in parts if data.draw(st.booleans())]
     place, settled = data.draw(windows()), minute(HORIZON) + config.lag + config.lookback
     as_of = minute(0) if once else settled
@@ -175,4 +182,5 @@ def test_missing_ranges_are_the_ids_in_none_of_those_taken(taken: list[IdRange])
     missing = missing_ranges("uid", taken)
     ids = [one for part in missing for one in ids_of(part)]
 
-    assert ids == sorted(set(range(IDS)) - {one for part in taken for one in ids_of(part)})
+    assert sorted(ids) == sorted({*range(IDS), UNSET} - {one for part in taken for one in ids_of(part)})
+    assert missing_ranges("uid", [*taken, *missing]) == []

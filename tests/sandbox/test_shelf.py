@@ -149,3 +149,16 @@ def test_one_bad_id_spoils_its_batch(sandbox: Sandbox) -> None:
 
     assert CLIENT.post(url, json={"ids": ["book-00001", "book-00003"]}).status_code == 400
     assert page(CLIENT.post(url, json={"ids": ["book-00002", "book-00003"]}))["items"][0]["id"] == "book-00003"
+
+
+def test_ranges_of_a_field_that_some_records_lack_do_not_add_up(sandbox: Sandbox) -> None:
+    def total(filter_text: str) -> int:
+        return int(ask(sandbox, "/offset", filter=filter_text)["total"])
+
+    halves = ("number:[* TO 99]", "number:[100 TO *]")
+    assert sum(map(total, halves)) == len(truth(sandbox))
+
+    sandbox.configure(shelf={"unnumbered_every": 24})
+    lacking = total("all NOT _exists_:number")
+    assert lacking == total("all NOT number:[* TO *]") > 0
+    assert sum(map(total, halves)) == total("_exists_:number") == len(truth(sandbox)) - lacking

@@ -138,7 +138,7 @@ def clusters_in(draw: st.DrawFn, needs: list[Need]) -> list[Cluster]:
         lambda window, share, first, size: Cluster(window.start + share * (window.length - MICROSECOND), first, size),
         windows,
         st.floats(0, 1),
-        st.integers(0, 5500),
+        st.none() | st.integers(0, 5500),
         st.sampled_from([1, 3, 40, 700, 4000]),
     )
     return draw(st.lists(places, max_size=8))

@@ -17,6 +17,9 @@ PAGE_SIZE = 2
 NUMBERS = range(9)
 """The provider's second field; a range of a window is told by it."""
 
+UNNUMBERED = 4
+"""The record that lacks the second field: no range finds it, only the whole window or the part without the field."""
+
 TWICE, BROKEN = 0, 1
 """Of the records: one that its page repeats, and one that cannot be used."""
 
@@ -82,6 +85,8 @@ def _place(one: Version) -> str:
 def _within(number: int, part: IdRange | None) -> bool:
     if part is None:
         return True
+    if number == UNNUMBERED or part.is_unset:
+        return number == UNNUMBERED and part.is_unset
     return (part.start is None or part.start <= number) and (part.end is None or number <= part.end)
 
 

@@ -55,16 +55,18 @@ class Moody:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Records of one instant, whose ids follow each other."""
+    """Records of one instant, whose ids follow each other; without a first id, records that have none."""
 
     at: datetime
-    first_id: int
+    first_id: int | None
     size: int
 
     def inside(self, window: Window, part: IdRange | None) -> int:
         """How many of them are in the window and the range."""
         if not window.start <= self.at < window.end:
             return 0
+        if self.first_id is None or (part and part.is_unset):
+            return self.size if self.first_id is None and (part is None or part.is_unset) else 0
         last = self.first_id + self.size - 1
         low = self.first_id if part is None or part.start is None else max(self.first_id, part.start)
         high = last if part is None or part.end is None else min(last, part.end)
@@ -89,7 +91,10 @@ class Truthful:
 # --- boxes: a window, and of it all ids or a range ----------------------------------------------
 
 Box = tuple[Window, IdRange | None]
-Row = tuple[datetime, datetime, tuple[tuple[int | None, int | None], ...]]
+Ids = tuple[tuple[int | None, int | None] | str, ...]
+Row = tuple[datetime, datetime, Ids]
+UNSET = "without the field"
+ALL_IDS: Ids = ((None, None), UNSET)
 
 
 def boxes_of_needs(needs: Iterable[Need]) -> list[Box]:
@@ -116,11 +121,18 @@ def ground_of(boxes: Iterable[Box]) -> list[Row]:
     return rows
 
 
-def _joined_ids(parts: list[IdRange | None]) -> tuple[tuple[int | None, int | None], ...]:
+def _joined_ids(parts: list[IdRange | None]) -> Ids:
     if None in parts:
         assert len(parts) == 1, "all ids, and some of them again"
-        return ((None, None),)
-    ranges = sorted((part for part in parts if part), key=lambda part: (part.start is not None, part.start or 0))
+        return ALL_IDS
+    unset = [UNSET for part in parts if part and part.answers_for_unset]
+    assert len(unset) <= 1, "records without the field twice"
+    numbered = [part for part in parts if part and not part.is_unset]
+    return (*_joined_numbers(numbered), *unset) if numbered else tuple(unset)
+
+
+def _joined_numbers(parts: list[IdRange]) -> list[tuple[int | None, int | None]]:
+    ranges = sorted(parts, key=lambda part: (part.start is not None, part.start or 0))
     joined = [(ranges[0].start, ranges[0].end)]
     for below, above in pairwise(ranges):
         assert below.end is not None, "ids twice"
@@ -130,7 +142,7 @@ def _joined_ids(parts: list[IdRange | None]) -> tuple[tuple[int | None, int | No
             joined[-1] = (joined[-1][0], above.end)
         else:
             joined.append((above.start, above.end))
-    return tuple(joined)
+    return joined
 
 
 # --- a provider, and a harvest of it ------------------------------------------------------------
@@ -144,8 +156,17 @@ class Published:
     record_id: int
     visible_at: datetime
 
+    @property
+    def unnumbered(self) -> bool:
+        """Whether it lacks the second field, as one record in seven does."""
+        return self.record_id % 7 == 0
+
     def inside(self, window: Window, part: IdRange | None) -> bool:
         """Whether a slice that owns these would be given it."""
+        if part and part.is_unset != self.unnumbered:
+            return False
+        if self.unnumbered:
+            return window.start <= self.stamp < window.end
         low = part.start if part and part.start is not None else self.record_id
         high = part.end if part and part.end is not None else self.record_id
         return window.start <= self.stamp < window.end and low <= self.record_id <= high

@@ -307,7 +307,9 @@ def assert_owned_once(database: Database) -> None:
         windows = sorted([*whole, *cut])
         assert all(one.end <= other.start for one, other in pairwise(windows)), f"{key}: {in_hours(windows)}"
         for window, parts in cut.items():
-            ordered = sorted(parts, key=lambda part: -1 if part.start is None else part.start)
+            assert sum(part.answers_for_unset for part in parts) <= 1, f"{key}: {window}: {parts}"
+            numbered = [part for part in parts if not part.is_unset]
+            ordered = sorted(numbered, key=lambda part: -1 if part.start is None else part.start)
             apart = (
                 one.end is not None and other.start is not None and one.end < other.start
                 for one, other in pairwise(ordered)

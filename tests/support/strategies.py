@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ingest_core.model.codes import TimeUnit, WindowMode
-from ingest_core.model.id_range import IdRange
+from ingest_core.model.id_range import IdRange, unset_part
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to, format_instant
 from ingest_core.model.record import Record
 from ingest_core.model.slice_codes import CalendarUnit
@@ -79,11 +79,17 @@ LAST_NUMBER = 12
 """Small models count ids from below nought up to beyond here."""
 
 
+UNSET = -2
+"""Stands for the records without the field in small models of ids."""
+
+
 def numbers_of(*parts: IdRange) -> set[int]:
     """The numbers in any of the ranges, with one below and one above all ends: the model of a set of ranges."""
-    return {
+    unset = {UNSET for part in parts if part.answers_for_unset}
+    return unset | {
         number
         for part in parts
+        if not part.is_unset
         for number in range(
             -1 if part.start is None else part.start, LAST_NUMBER + 2 if part.end is None else part.end + 1
         )
@@ -92,11 +98,12 @@ def numbers_of(*parts: IdRange) -> set[int]:
 
 @st.composite
 def id_ranges(draw: st.DrawFn) -> IdRange:
-    """A range of small numbers, either end open or not."""
+    """A range of small numbers, either end open or not, with or without records that lack a number, or only those."""
+    if draw(st.integers(0, 5)) == 0:
+        return unset_part("uid")
     one, other = draw(st.integers(0, LAST_NUMBER)), draw(st.integers(0, LAST_NUMBER))
-    return IdRange(
-        "uid", draw(st.sampled_from([None, min(one, other)])), draw(st.sampled_from([None, max(one, other)]))
-    )
+    low, high = draw(st.sampled_from([None, min(one, other)])), draw(st.sampled_from([None, max(one, other)]))
+    return draw(st.sampled_from([IdRange("uid", low, high), IdRange("uid", low, high).apart()[0]]))
 
 
 def instants() -> st.SearchStrategy[datetime]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ingest_core.model.id_range import IdRange
+from ingest_core.model.id_range import IdRange, unset_part
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.planning.estimate import Estimate, History, Place, StoredEstimates
 from ingest_core.planning.needs import Need
@@ -38,6 +38,7 @@ def cut(
 def shown(piece: Piece) -> str:
     """`00-06: 12`: the hours and the records; `05-06 uid 0..499: 90` a range of ids."""
     ids = f" uid {piece.range.start}..{piece.range.end}" if piece.range else ""
+    ids = " without uid" if piece.range and piece.range.is_unset else ids
     return f"{_hour(piece.window.start)}-{_hour(piece.window.end)}{ids}: {piece.estimate.records}"
 
 
@@ -138,7 +139,33 @@ class TestAUnitThatIsStillTooBig:
             "01-02 uid 189..250: 62",
             "01-02 uid 251..313: 63",
             "01-02 uid 314..None: 86",
+            "01-02 without uid: 0",
         ]
+
+    def test_what_each_part_holds_is_asked_for_and_never_the_rest_of_the_whole(self) -> None:
+        truth = Truthful([Cluster(at("01:10"), 0, 400), Cluster(at("01:20"), None, 70)])
+        cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), truth)
+        pieces = list(cutter.pieces([Need(span("01:00", "02:00"))]))
+
+        assert shown(pieces[-2]) == "01-02 uid 314..None: 86"
+        assert shown(pieces[-1]) == "01-02 without uid: 70"
+        assert {piece.estimate.method for piece in pieces} == {EstimateMethod.COUNT}
+
+    def test_a_part_that_was_not_counted_is_a_share_and_no_count(self) -> None:
+        hour = span("01:00", "02:00")
+        counts = {None: 400, IdRange("uid", None, 500): 250}
+        known: dict[Place, Estimate] = {(hour, part): Estimate(n, EstimateMethod.COUNT) for part, n in counts.items()}
+        cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), StoredEstimates(700, known))
+        above = [piece for piece in cutter.pieces([Need(hour)]) if piece.range and (piece.range.start or 0) > 500]
+
+        assert [(piece.estimate.records, piece.estimate.method) for piece in above] == 2 * [(75, EstimateMethod.SHARE)]
+
+    def test_records_that_cannot_be_read_alone_split_a_unit_only_above_the_cap(self) -> None:
+        for records, pieces in ((150, 1), (201, 4)):
+            truth = Truthful([Cluster(at("01:10"), 0, records)])
+            sizing = Sizing(100, 200, "uid", 256, reads_unset=False)
+            cutter = TimeCutter(crossref_spec().time, sizing, truth)
+            assert len(list(cutter.pieces([Need(span("01:00", "02:00"))]))) == pieces
 
     def test_not_where_time_can_still_be_cut(self) -> None:
         assert cut({"01:10": 90, "02:10": 90}, ("01:00", "03:00"), split_field="uid") == ["01-02: 90", "02-03: 90"]
@@ -150,6 +177,7 @@ class TestAUnitThatIsStillTooBig:
         assert [shown(piece) for piece in cutter.pieces([Need(span("01:00", "03:00"))])] == [
             "01-02 uid None..500: 120",
             "01-02 uid 501..None: 1",
+            "01-02 without uid: 0",
             "02-03: 3",
         ]
 
@@ -158,8 +186,8 @@ class TestAUnitThatIsStillTooBig:
         cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), truth)
         pieces = list(cutter.pieces([Need(span("01:00", "02:00"))]))
 
-        assert pieces[-1].range == IdRange("uid", 1000, None)
-        assert pieces[-1].estimate.records == 200
+        assert [piece.range for piece in pieces[-2:]] == [IdRange("uid", 1000, None), unset_part("uid")]
+        assert pieces[-2].estimate.records == 200
 
     def test_a_range_that_is_missing_is_cut_like_a_window(self) -> None:
         truth = Truthful([Cluster(at("01:10"), 0, 400)])
@@ -170,6 +198,19 @@ class TestAUnitThatIsStillTooBig:
             "01-02 uid 0..99: 100",
             "01-02 uid 300..None: 100",
         ]
+
+    def test_a_missing_range_that_answers_for_records_without_the_field_leaves_them_to_a_part(self) -> None:
+        truth = Truthful([Cluster(at("01:10"), 0, 400)])
+        cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), truth)
+        hole = IdRange("uid", None, 99)
+
+        for missing, parts in (
+            (hole, list(hole.apart())),
+            (hole.apart()[0], [hole.apart()[0]]),
+            (unset_part("uid"), [unset_part("uid")]),
+        ):
+            need = Need(span("01:00", "02:00"), (missing,))
+            assert [piece.range for piece in cutter.pieces([need])] == parts
 
 
 class TestTooSmall:

@@ -13,6 +13,7 @@ from deployments.sandbox.provider import Refused, Reply, Request, Truth
 from deployments.sandbox.settings import Behaviour
 from deployments.sandbox.shelf.details import bad, lost, whole
 from deployments.sandbox.shelf.layout import Layout, lay_out
+from deployments.sandbox.shelf.numbers import filtered
 from deployments.sandbox.shelf.query import Asked, read_query
 from deployments.sandbox.shelf.result import book, found, hidden, key_of, truths
 from deployments.sandbox.shelf.token import Token
@@ -69,7 +70,7 @@ class ShelfApi:
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds, in order."""
         asked = read_query(request, self.ways.page_base)
-        return found(self.present, self.ways, asked.from_ms, asked.to_ms)
+        return filtered(found(self.present, self.ways, asked.from_ms, asked.to_ms), asked.filter, self.ways)
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The latest version of each record in `[from, to)`; what the details never give cannot be used."""
@@ -86,7 +87,8 @@ class ShelfApi:
         ways, asked = self.ways, read_query(request, self.ways.page_base)
         if self._dead(asked.token):
             return DEAD[ways.dead_token]
-        layout = lay_out(found(self.present, ways, asked.from_ms, asked.to_ms), ways)
+        result = filtered(found(self.present, ways, asked.from_ms, asked.to_ms), asked.filter, ways)
+        layout = lay_out(result, ways)
         self.answers += 1
         if not asked.linked and 0 < asked.place >= layout.length and ways.past_end in PAST_END:
             return PAST_END[ways.past_end]

@@ -25,6 +25,7 @@ class Asked:
     place: int
     size: int
     token: Token | None = None
+    filter: str | None = None
 
     @property
     def linked(self) -> bool:
@@ -46,7 +47,9 @@ def read_query(request: Request, page_base: int) -> Asked:
     except ValueError as error:
         raise Refused(str(error)) from error
     filtered = route != "/all"
-    return Asked(route, first if filtered else None, last if filtered else None, place, size, token)
+    return Asked(
+        route, first if filtered else None, last if filtered else None, place, size, token, given.get("filter")
+    )
 
 
 def _place(route: str, given: Mapping[str, Any], size: int, page_base: int) -> int:

@@ -1,12 +1,13 @@
 """TIME: windows cut at steps, halved while too big, joined while tiny, split by a second field where time ends."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ingest_core.model.codes import SliceStrategy
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MICROSECOND, UNIT_LENGTH, Grid, unit_grid
+from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
 from ingest_core.planning.estimate import Estimate, Estimator
@@ -101,7 +102,7 @@ class TimeCutter:
         for need in ordered:
             if need.ranges:
                 for missing in need.ranges:
-                    yield from self._ranges(need.window, self.estimator.estimate(need.window, missing), missing)
+                    yield from self._ranges(need.window, self._part_size(need.window, missing), missing)
             else:
                 yield from self._joined(self._fit(need.window, self.estimator.estimate(need.window)))
 
@@ -113,8 +114,11 @@ class TimeCutter:
 
     def split(self, window: Window, part: IdRange, middle: int) -> Iterator[Piece]:
         """A range of the window in two at least."""
-        for one in part.cut(middle):
-            yield from self._ranges(window, self.estimator.estimate(window, one), one)
+        numbers, unset = part.apart()
+        for one in numbers.cut(middle):
+            yield from self._ranges(window, self._part_size(window, one), one)
+        if unset:
+            yield Piece(window, self._part_size(window, unset), unset)
 
     def _middle(self, window: Window, grid: Grid) -> datetime | None:
         middle = grid.floor(window.start + window.length / 2)
@@ -136,9 +140,8 @@ class TimeCutter:
     def _smaller(self, window: Window, estimate: Estimate) -> Iterator[Piece]:
         halves = self.halves(window)
         if len(halves) == 1:
-            whole = IdRange(self.sizing.split_field) if self.sizing.split_field else None
-            if whole and not self.sizing.fits(estimate.records):
-                yield from self._ranges(window, estimate, whole)
+            if self.sizing.split_field and self.sizing.splits(estimate.records):
+                yield from self._ranges(window, estimate, IdRange(self.sizing.split_field))
             else:
                 yield Piece(window, estimate)
             return
@@ -213,13 +216,14 @@ class TimeCutter:
         return Piece(Window(first.start, second.end), Estimate(total, one.estimate.method))
 
     def _ranges(self, window: Window, estimate: Estimate, part: IdRange) -> Iterator[Piece]:
-        """A range of one window in slices that fit, neighbours joined."""
+        """A range of one window in slices that fit, neighbours joined; records without the field are one more."""
+        numbers, unset = part.apart()
         held: Piece | None = None
-        for piece in self._fit_ranges(window, estimate, part):
+        for piece in self._fit_ranges(window, estimate, numbers):
             assert piece.range is not None
             total = (held.estimate.records if held else 0) + piece.estimate.records
             if held and held.range and self.sizing.fits(total):
-                both = IdRange(part.field, held.range.start, piece.range.end)
+                both = replace(held.range, end=piece.range.end)
                 held = Piece(window, Estimate(total, piece.estimate.method), both)
                 continue
             if held:
@@ -227,19 +231,32 @@ class TimeCutter:
             held = piece
         if held:
             yield held
+        if unset:
+            yield Piece(window, self._part_size(window, unset), unset)
 
     def _fit_ranges(self, window: Window, estimate: Estimate, part: IdRange) -> Iterator[Piece]:
         low, high = part.start or 0, self.sizing.split_max if part.end is None else part.end
-        if not estimate.known or self.sizing.fits(estimate.records) or low >= high:
+        if not estimate.known or self.sizing.fits(estimate.records) or low >= high or part.is_unset:
             yield Piece(window, estimate, part)
             return
-        first, second = part.cut((low + high) // 2)
-        size = self._range_size(window, first, estimate)
-        yield from self._fit_ranges(window, size, first)
-        rest = estimate.less(size) or self._range_size(window, second, estimate)
-        yield from self._fit_ranges(window, rest, second)
+        halves = part.cut((low + high) // 2)
+        for half, size in zip(halves, self._half_sizes(window, halves, estimate), strict=True):
+            yield from self._fit_ranges(window, size, half)
 
-    def _range_size(self, window: Window, part: IdRange, whole: Estimate) -> Estimate:
-        """What the provider counts; a sample of a part says no more than half of the whole."""
-        estimate = self.estimator.estimate(window, part)
-        return estimate if estimate.counted else whole.share(timedelta(1), timedelta(2))
+    def _half_sizes(self, window: Window, halves: Iterable[IdRange], whole: Estimate) -> tuple[Estimate, Estimate]:
+        """What the provider counts of each half, at most the whole; of one that was not counted, the rest or half."""
+        first, second = (self._part_size(window, half) for half in halves)
+        share = whole.share(timedelta(1), timedelta(2))  # a sample of a part says no more than half of the whole
+        if not first.counted:
+            first = whole.rest(second) if second.counted else share
+        if not second.counted:
+            second = whole.rest(first) if first.counted else share
+        elif whole.counted and first.counted:  # counts that contradict each other must not cut for ever
+            second = Estimate(min(second.records, whole.rest(first).records), second.method)
+        return first, second
+
+    def _part_size(self, window: Window, part: IdRange) -> Estimate:
+        """What is known of a part; records that cannot be asked for on their own are only checked for by its task."""
+        if part.is_unset and not self.sizing.reads_unset:
+            return Estimate(0, EstimateMethod.CONSTANT)
+        return self.estimator.estimate(window, part.asked)

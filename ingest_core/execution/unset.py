@@ -1,0 +1,106 @@
+"""The part of a split window for records without the split field: how it is read, and what proves that it is all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ingest_core.execution.decode import NO_RECORDS, decode_page
+from ingest_core.execution.fetch import FetchedPage, Fetcher
+from ingest_core.execution.paging import first_token
+from ingest_core.execution.request import Caller, render_request
+from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.codes import QuarantineReason, TotalKind
+from ingest_core.model.id_range import IdRange
+from ingest_core.model.record import Rejected
+from ingest_core.model.shortfall import shortfall_limit
+from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.window import Window
+from ingest_core.registry.unset import can_read_unset
+
+CODE = "SPLIT_FIELD_MISSING"
+ROUNDS = 3
+"""Totals are asked for one after the other, in turns: records that come or go in between differ, but not every time."""
+
+
+def readable(spec: SpecSnapshot, part: IdRange | None) -> IdRange | None:
+    """The part that a request can ask for; none, so the whole window, where records without the field cannot be."""
+    return None if part and part.is_unset and not can_read_unset(spec) else part
+
+
+@dataclass(frozen=True)
+class UnsetCheck:
+    """Compares what the parts of a split window hold with what the window holds."""
+
+    fetcher: Fetcher
+    window: Window
+    part: IdRange
+    caller: Caller
+
+    def first_page(self, fetch: Callable[[], FetchedPage]) -> FetchedPage:
+        """The part's first page, empty where it cannot be asked for; SPLIT_FIELD_MISSING if the parts are not all."""
+        if can_read_unset(self.fetcher.spec):
+            found = fetch()
+            return replace(found, notes=self._shortfall(_total(found)) or [])
+        notes = self._shortfall(0)
+        if notes is None:
+            raise self._refusal(f"no total shows whether records lack {self.part.field!r}")
+        return replace(self._count(self.numbers), page=replace(NO_RECORDS, total=0), notes=notes)
+
+    @property
+    def numbers(self) -> IdRange:
+        """All numbers: what the other parts of the window hold together."""
+        return IdRange(self.part.field)
+
+    def _shortfall(self, own: int | None) -> list[Rejected] | None:
+        """A note if the totals do not add up, within the shortfall's limit; none where totals prove nothing."""
+        total = missing = 0
+        for number in range(ROUNDS):
+            asked = [None, self.numbers] if number % 2 == 0 else [self.numbers, None]
+            said = {part: _total(self._count(part)) for part in asked}
+            stated, held = said[None], said[self.numbers]
+            if stated is None or held is None or own is None or not self._is_proof(stated):
+                return None
+            lacking = stated - held - own
+            if lacking <= 0:
+                return []
+            total, missing = (stated, lacking) if number == 0 or lacking < missing else (total, missing)
+        if missing > shortfall_limit(total, self.fetcher.spec.paging.max_shortfall):
+            raise self._refusal(f"{missing} of {total} records are in no range of {self.part.field!r}")
+        return [self._note(total, missing)]
+
+    def _note(self, total: int, missing: int) -> Rejected:
+        place, fragment = (
+            self.fetcher.spec.response.total_path or "$",
+            canonical_json(
+                {"window": self.window.json(), "part": self.part.json(), "total": total, "received": total - missing}
+            ),
+        )
+        return Rejected(QuarantineReason.SHORTFALL, place, fragment, hash_text(fragment))
+
+    def _count(self, part: IdRange | None) -> FetchedPage:
+        """A page of one record, for its total."""
+        spec = self.fetcher.spec
+        small = spec.model_copy(update={"pagination": spec.paging.model_copy(update={"page_size": 1})})
+        request = render_request(small, self.window, first_token(spec.paging), self.caller, part)
+        return self.fetcher.ask(request, lambda body: decode_page(body, spec), spec.response, repeatable=True)
+
+    def _is_proof(self, total: int) -> bool:
+        """Whether totals are counts: no estimates, and not cut off at the number of records that can be read."""
+        paging = self.fetcher.spec.paging
+        caps = (paging.max_records, paging.max_page * paging.page_size if paging.max_page else None)
+        return paging.total_kind is not TotalKind.ESTIMATE and total not in caps
+
+    def _refusal(self, what: str) -> UpstreamError:
+        field = self.part.field
+        remedy = (
+            f"add render rules that write NOT EXISTS or NOT RANGE of {field!r}, "
+            "or set slicing.split_field to a number that every record has"
+        )
+        message = f"the window was split by {field!r}, and {what}: it is not covered ({remedy})"
+        return UpstreamError(CODE, message, moved=False)
+
+
+def _total(fetched: FetchedPage) -> int | None:
+    """The stated total; a first page without records needs none."""
+    page = fetched.page
+    return 0 if page.total is None and not page.count else page.total

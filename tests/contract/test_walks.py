@@ -22,7 +22,7 @@ from tests.support.stores import Stores, at, claim, column, compiled, plan_harve
 SIZE = 3
 FAST = {"requests_per_second": 100_000, "burst": 1000}
 QUICK = {"initial": "PT0S", "max": "PT0S", "max_attempts": 3}
-OFFSET = {"type": "OFFSET", "max_page_size": SIZE, "page_size": SIZE}
+OFFSET = {"type": "OFFSET", "max_page_size": SIZE, "page_size": SIZE, "total_kind": "EXACT"}
 ROWS, SKIP = {"name": "rows", "value": "page_size"}, {"name": "skip", "value": "page_offset"}
 ANSWER = {"items": "$.items", "id": "$.id", "updated_at": "$.at", "total": "$.total"}
 
@@ -83,18 +83,23 @@ def names(*numbers: int) -> set[str]:
     return {f"b{number}" for number in numbers}
 
 
-def test_every_page_is_asked_for_once_and_the_end_is_known_without_an_empty_one(stores: Stores) -> None:
+def test_positions_are_read_in_two_passes_and_an_exact_total_ends_each_without_an_empty_page(stores: Stores) -> None:
     planned(stores)
     shelf = Shelf(8)
     summary = work(stores, shelf)
-    assert (summary.status, summary.counts.inserted, shelf.offsets) == (TaskStatus.SUCCEEDED, 8, [0, 3, 6])
-    assert column(stores.database, ing_task_run_batch, "before_token") == ["0", "3", "6"]
+    assert (summary.status, summary.counts.inserted, shelf.offsets) == (TaskStatus.SUCCEEDED, 8, [0, 3, 6] * 2)
+    assert column(stores.database, ing_task_run_batch, "before_token") == ["0", "3", "6"] * 2
+    assert column(stores.database, ing_task_run_batch, "page_no") == [1, 2, 3] * 2
     assert column(stores.database, ing_cursor, "normalized_instant") == [at(1)]
 
 
 @pytest.mark.parametrize(
     ("taken", "offsets"),
-    [((0,), [0, 3, 2, 5, 8]), ((0, 1, 2), [0, 3, 0, 3, 6]), ((11,), [0, 3, 2, 5, 8])],
+    [
+        ((0,), [0, 3, 2, 5, 8, *[0, 3, 6, 9] * 2]),
+        ((0, 1, 2), [0, 3, 0, 3, 6, *[0, 3, 6] * 2]),
+        ((11,), [0, 3, 2, 5, 8, 0, 3, 6, 9]),
+    ],
     ids=["one that was read", "a whole page", "one that was to come"],
 )
 def test_what_stays_is_read_though_records_leave_meanwhile(
@@ -136,7 +141,7 @@ def test_a_worker_that_is_to_end_takes_in_the_page_it_asked_for_and_asks_for_no_
     assert (summary.status, summary.batches, shelf.offsets) == (TaskStatus.QUEUED, 2, [0, 3])
     assert kept(stores) == names(*range(6))
     assert work(stores, shelf).status == TaskStatus.SUCCEEDED
-    assert shelf.offsets == [0, 3, 6, 9]
+    assert shelf.offsets == [0, 3, 6, 9] * 2
 
 
 def test_a_worker_that_is_to_end_begins_nothing(stores: Stores) -> None:
@@ -150,8 +155,16 @@ def test_a_worker_that_is_to_end_begins_nothing(stores: Stores) -> None:
 def test_a_worker_that_is_to_end_ends_the_task_whose_last_page_came(stores: Stores) -> None:
     planned(stores)
     stop = Event()
+    shelf = Shelf(3, lambda _shelf, asked: stop.set() if asked == 1 else None)
+    assert (work(stores, shelf, stop).status, shelf.offsets) == (TaskStatus.SUCCEEDED, [0])
+
+
+def test_a_worker_that_is_to_end_leaves_the_next_pass_to_another(stores: Stores) -> None:
+    planned(stores)
+    stop = Event()
     shelf = Shelf(6, lambda _shelf, asked: stop.set() if asked == 2 else None)
-    assert (work(stores, shelf, stop).status, shelf.offsets) == (TaskStatus.SUCCEEDED, [0, 3])
+    assert (work(stores, shelf, stop).status, shelf.offsets) == (TaskStatus.QUEUED, [0, 3])
+    assert (work(stores, shelf).status, shelf.offsets) == (TaskStatus.SUCCEEDED, [0, 3, 0, 3])
 
 
 @pytest.mark.usefixtures("impatient")
@@ -162,7 +175,7 @@ def test_another_attempt_goes_on_where_the_last_one_stopped_and_still_sees_what_
     assert work(stores, shelf, stop).status == TaskStatus.QUEUED
     shelf.take(0)
     assert work(stores, shelf).status == TaskStatus.SUCCEEDED
-    assert shelf.offsets == [0, 3, 3, 2, 5, 8]
+    assert shelf.offsets == [0, 3, 3, 2, 5, 8, *[0, 3, 6, 9] * 2]
     assert kept(stores) == names(*range(12))
 
 
@@ -170,7 +183,7 @@ def test_an_empty_page_before_the_total_is_asked_for_again(stores: Stores) -> No
     planned(stores)
     shelf = Shelf(6, lambda _shelf, asked: {"items": [], "total": 6} if asked == 2 else None)
     assert work(stores, shelf).status == TaskStatus.SUCCEEDED
-    assert (shelf.offsets, kept(stores)) == ([0, 3, 3], names(*range(6)))
+    assert (shelf.offsets, kept(stores)) == ([0, 3, 3, 0, 3], names(*range(6)))
 
 
 def test_a_result_larger_than_the_provider_gives_covers_nothing(stores: Stores) -> None:
@@ -199,7 +212,7 @@ def test_records_of_another_time_are_counted_and_not_kept(stores: Stores) -> Non
     shelf = Shelf(0)
     shelf.books = [book(1, -0.5), book(2, 0.25), book(3, 0.75), book(4, 1.0)]
     summary = work(stores, shelf)
-    assert (summary.counts.received, summary.counts.inserted, summary.counts.skipped) == (4, 2, 2)
+    assert (summary.counts.received, summary.counts.inserted, summary.counts.skipped) == (8, 2, 6)  # two passes
     assert kept(stores) == names(2, 3)
 
 
@@ -259,17 +272,19 @@ def test_in_two_phases_a_search_page_with_its_details_is_one_batch(stores: Store
     planned(stores, **TWO_PHASES)
     library = Library(5)
     summary = work(stores, library)
-    assert (summary.status, summary.counts.inserted, summary.batches) == (TaskStatus.SUCCEEDED, 5, 2)
+    assert (summary.status, summary.counts.inserted, summary.batches) == (TaskStatus.SUCCEEDED, 5, 4)
+    # The second pass confirms the ids that were listed, and asks for no record again.
     assert [len(batch) for batch in library.batches] == [2, 1, 2]
     assert set(column(stores.database, ing_item, "endpoint_name")) == {"list"}
-    assert [len(one["details"]) for one in column(stores.database, ing_task_run_batch, "response_digest")] == [2, 1]
+    details = [one.get("details", []) for one in column(stores.database, ing_task_run_batch, "response_digest")]
+    assert [len(one) for one in details] == [2, 1, 0, 0]
 
 
 def test_ids_without_a_record_are_in_quarantine_and_the_slice_is_complete(stores: Stores) -> None:
     planned(stores, **TWO_PHASES)
     summary = work(stores, Library(6, unknown=frozenset({"b1"}), refused=frozenset({"b4"})))
     assert summary.status == TaskStatus.SUCCEEDED
-    assert (summary.counts.received, summary.counts.inserted, summary.counts.quarantined) == (6, 4, 2)
+    assert (summary.counts.received, summary.counts.inserted, summary.counts.quarantined) == (12, 4, 2)
     assert quarantined(stores) == [("b1", "DETAIL_MISSING"), ("b4", "DETAIL_FAILED")]
     assert kept(stores) == names(0, 2, 3, 5)
 

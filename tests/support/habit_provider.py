@@ -212,8 +212,8 @@ class HabitProvider:
         left = start + len(slots) < len(result)
         if not slots and habits.cap and start >= habits.cap and habits.cap_style == Cap.REFUSED:
             return Page(status=400, error=f"only the first {habits.cap} records can be had")
-        onward = self._next(walk, place, token, start, slots, left=left)
-        return Page(self._visible(slots), total, onward, self._more(left, place.page))
+        beyond = self._next(walk, place, token, start, slots, left=left)
+        return Page(self._visible(slots), total, beyond, self._more(left, place.page))
 
     def _starts_again(self) -> bool:
         at_cap = self.habits.cap is not None and self.habits.cap_style == Cap.LAST_AGAIN

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ingest_core.cursor.frontier import whole_coverage
-from ingest_core.execution.fetch import Fetcher
+from ingest_core.execution.fetch import Fetcher, Spot
 from ingest_core.execution.paging import first_token
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_request
@@ -171,9 +171,7 @@ class Harvest:
             request = render_request(self.spec, DAY, token, caller, readable(self.spec, part))
 
             def fetch(request: Request = request, offset: int = offset) -> Any:
-                return fetcher.fetch(
-                    request, repeatable=True, offset=offset if self.upstream.total != "noisy" else None
-                )
+                return fetcher.fetch(request, Spot(offset=offset if self.upstream.total != "noisy" else None))
 
             try:
                 check = UnsetCheck(fetcher, DAY, part, caller) if part and part.is_unset and not offset else None

@@ -187,7 +187,7 @@ class ShownUpstream(ScriptedUpstream):
 
     def preview(self, request: Request) -> dict[str, Any]:
         """The request's address."""
-        return {"url": request.url}
+        return {"url": request.path}
 
 
 def sent(body: Any, code: int = 200, response: Any = None, **pagination: Any) -> list[str]:

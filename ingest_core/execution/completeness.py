@@ -18,11 +18,13 @@ MAX_PASSES = 4
 MAX_FRUITLESS_PAGES = 50
 """Pages in a row without a new record: the provider repeats itself."""
 
-PAGES_PER_BUDGET = 100
-LEAST_PAGES = 10_000
-LEAST_RECORDS = 1_000_000
+BUDGETS = 20
 TOTALS = 3
-"""A slice may take a hundred times its budget, or three times its first total, before it counts as endless."""
+"""A pass may take twenty times the slice's budget, or three times its first total, before it counts as endless."""
+
+USUAL_REQUESTS = 100
+USUAL_RECORDS = 100_000
+"""The budget of a slice that has none."""
 
 
 class Judgement(Enum):
@@ -89,8 +91,7 @@ def endless_reason(checkpoint: Checkpoint, max_requests: int, max_records: int) 
     if checkpoint.fruitless >= MAX_FRUITLESS_PAGES:
         return f"the last {checkpoint.fruitless} pages brought no new record"
     total = TOTALS * (checkpoint.first_total or 0)
-    pages = max(LEAST_PAGES, PAGES_PER_BUDGET * max_requests, total)
-    records = max(LEAST_RECORDS, PAGES_PER_BUDGET * max_records, total)
+    pages, records = max(BUDGETS * max_requests, total), max(BUDGETS * max_records, total)
     if checkpoint.page_no < pages and checkpoint.received < records:
         return None
     return f"{checkpoint.page_no} pages with {checkpoint.received} records came, and there is no end"

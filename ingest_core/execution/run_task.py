@@ -76,6 +76,11 @@ STOP_POLL_SECONDS = 0.2
 FINISH_SECONDS = 10.0
 """So long is a page that was asked for awaited by a worker that is to end: it would have to be asked for again."""
 
+SHORTFALL_REMEDY = (
+    "set pagination.total_kind: ESTIMATE if the total counts other things than records, or pagination.max_shortfall, or"
+    " accept it with `patra retry --task ID --accept-shortfall --reason TEXT`"
+)
+
 TURN_SECONDS = 1.0
 """So long may the next page's turn be awaited: a database of one writer would keep it until this page is written."""
 
@@ -251,7 +256,7 @@ class TaskRunner:
     def _follow(self, walk: Walk, verdict: Verdict) -> bool:
         """Do what the verdict on a pass says; whether another pass must follow."""
         if verdict.judgement == Judgement.FAILED:
-            raise ShortfallTooLarge(f"{verdict.why}: see `patra retry --accept-shortfall`")
+            raise ShortfallTooLarge(f"{verdict.why}: {SHORTFALL_REMEDY}")
         if verdict.judgement == Judgement.CUT:
             walk.step = Step("", limit=verdict.why, reslice=verdict.reslice)
             return False

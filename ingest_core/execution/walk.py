@@ -5,7 +5,14 @@ import time
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ingest_core.execution.completeness import Judgement, Verdict, endless_reason, judge_end
+from ingest_core.execution.completeness import (
+    USUAL_RECORDS,
+    USUAL_REQUESTS,
+    Judgement,
+    Verdict,
+    endless_reason,
+    judge_end,
+)
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.early_end import Progress, Spent, can_halve
 from ingest_core.execution.fetch import FetchedPage, Fetcher
@@ -185,7 +192,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
 def refuse_endless(walk: Walk, checkpoint: Checkpoint, step: Step) -> None:
     """End a slice whose pages do not come to an end, however many attempts they are spread over."""
     budget = walk.task.budget
-    most = (budget.max_requests, budget.max_records) if budget else (0, 0)
+    most = (budget.max_requests, budget.max_records) if budget else (USUAL_REQUESTS, USUAL_RECORDS)
     why = None if step.ends else endless_reason(checkpoint, *most)
     if why:
         raise EndlessPages(f"page {checkpoint.page_no}: {why}; a retry reads the slice from its start again")

@@ -52,8 +52,7 @@ def _silent() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless results end after some hundred pages."""
-    for name in ("LEAST_PAGES", "LEAST_RECORDS", "PAGES_PER_BUDGET"):
-        monkeypatch.setattr(completeness, name, 1)
+    monkeypatch.setattr(completeness, "BUDGETS", 1)
 
 
 @pytest.fixture(scope="module")

@@ -58,10 +58,7 @@ def decide_step(
         return _capped(config, page, place, token, reach) or _ended(config, page, place, signal)
     assert token is not None
     if page.count == 0 and place.empties + 1 >= MAX_EMPTY_PAGES:
-        raise EmptyPages(
-            f"{MAX_EMPTY_PAGES} empty pages in a row, the last is page {place.page_no}: set pagination.empty_page: END"
-            " if an empty page is this provider's end of a result"
-        )
+        raise EmptyPages(_empty_pages(page, place))
     return _limited(config, place, token, reach) or _onward(page, place, token, reach)
 
 
@@ -140,6 +137,15 @@ def _ended(config: PaginationSpec, page: DecodedPage, place: Place, signal: EndS
         )
         return Step("", limit=message, reslice=ResliceReason.END_UNCERTAIN, signal=signal)
     return Step(None, signal=signal)
+
+
+def _empty_pages(page: DecodedPage, place: Place) -> str:
+    total = _stated(page, place)
+    came = f"{place.distinct} records" if total is None else f"{place.distinct} of {total} records"
+    return (
+        f"{MAX_EMPTY_PAGES} empty pages in a row up to page {place.page_no}, and {came} came: set"
+        " pagination.empty_page: END if an empty page is this provider's end of a result"
+    )
 
 
 def _onward(page: DecodedPage, place: Place, token: str, reach: Reach | None) -> Step:

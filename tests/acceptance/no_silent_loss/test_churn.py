@@ -81,7 +81,7 @@ def test_a_result_that_never_settles_is_cut_smaller(
 
     assert ending.tasks == ["PARTIAL"]
     assert [row["reason_code"] for row in patra.rows("ing_reslice_request")] == ["UNSTABLE"]
-    assert ending.requests <= MOST_PASSES * PAGES + A_FEW
+    assert ending.requests <= MOST_PASSES * (PAGES + 1)  # and one request behind the last page
     assert not ending.succeeded
 
 
@@ -113,9 +113,12 @@ class TestASourceThatSortsByTime:
         register(patra, tmp_path, shelf_document(kind, **ASCENDING))
         ending = harvest_day(patra, shelf)
 
+        # Without a total the last page is not confirmed by its own answer: a second pass confirms it.
+        passes = 1 if total == "exact" else 2
         assert_exact(patra, shelf)
-        assert ending.requests <= PAGES + A_FEW
-        assert sum(row["stats"]["retCount"] for row in patra.rows("ing_task_run")) <= WORKS + A_FEW * PAGES
+        assert ending.requests <= passes * (PAGES + A_FEW)
+        received = sum(row["stats"]["retCount"] for row in patra.rows("ing_task_run"))
+        assert received <= passes * (WORKS + A_FEW * PAGES)
 
     @pytest.mark.parametrize("kind", COUNTED_KINDS)
     @pytest.mark.parametrize("total", ["exact", "none"])

@@ -115,7 +115,7 @@ class TestASourceThatSaysEnd:
 
     def test_slices_that_are_cut_smaller_get_it_all(self, patra: Patra, shelf: Sandbox, tmp_path: Path) -> None:
         shelf.configure(shelf=empty_pages())
-        register(patra, tmp_path, shelf_document("token", pagination={"empty_page": "END"}))
+        register(patra, tmp_path, shelf_document("token", pagination={"empty_page": "END", "max_shortfall": 0}))
         harvest_day(patra, shelf)
 
         assert missing(patra, shelf) == set()

@@ -117,7 +117,7 @@ class TestWeakEnds:
             pytest.param("token", {"total": "none"}, {}, True, id="token"),
             pytest.param("url", {"total": "none"}, {}, True, id="link", marks=pytest.mark.long),
             pytest.param(
-                *("token", {"total": "none", "more": "right"}, {"has_more": "$.more"}, False), id="token and more"
+                *("token", {"total": "none", "more": "right"}, {"has_more": "$.more"}, True), id="token and more"
             ),
             pytest.param("token", {"total": "rounded"}, {"total_kind": "ESTIMATE"}, True, id="token and an estimate"),
         ],

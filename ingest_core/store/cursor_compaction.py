@@ -14,12 +14,12 @@ from ingest_core.store.cursor_events import (
     LINEAGE,
     anchor_event,
     append_event,
-    event_value,
+    begun_at,
     frontier_from,
     stretch,
     value_text,
 )
-from ingest_core.store.cursor_store import cursor_row, row_value
+from ingest_core.store.cursor_rows import cursor_row, row_value
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_cursor_event
 
@@ -67,10 +67,10 @@ class SqlCursorCompaction:
         begun, row = anchor_event(connection, namespace), cursor_row(connection, namespace)
         if begun is None or row is None:
             return None
-        anchor = event_value(begun)
+        anchor, now = begun_at(begun), self._database.now(connection)
         # From the events: a value that is ahead of them must not make a hole look read.
-        told = frontier_from(connection, namespace, anchor, descending=bool(row.is_descending))
-        return anchor, told, self._database.now(connection) - older_than
+        told = frontier_from(connection, namespace, anchor, now=now, descending=bool(row.is_descending))
+        return anchor, told, now - older_than
 
     def _batch(self, connection: sa.Connection, namespace: Namespace, anchor: Any, told: Any, cutoff: datetime) -> int:
         row = cursor_row(connection, namespace, lock=True)

@@ -140,7 +140,8 @@ class SqlPlanTransaction:
 
     def arrivals(self, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
         """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""
-        return read_arrivals(self._connection, namespace, since, clock_since)
+        now = self._database.now(self._connection)
+        return read_arrivals(self._connection, namespace, since, clock_since, now)
 
     def coverage(self, namespace: Namespace, window: Window) -> Iterator[Coverage]:
         """What of the window was read and when, in order of time."""

@@ -89,14 +89,17 @@ def close_to(moment: datetime, expected: datetime) -> bool:
 
 class TestHarvests:
     @JUMPS
-    def test_what_was_read_under_a_wrong_clock_is_read_again(self, desk: Desk, jump: timedelta) -> None:
+    @pytest.mark.parametrize("repaired", [True, False], ids=["by an executor", "by the planner alone"])
+    def test_what_was_read_under_a_wrong_clock_is_read_again(
+        self, desk: Desk, jump: timedelta, *, repaired: bool
+    ) -> None:
         harvest(desk)
         assert close_to(value(desk), at(12) - timedelta(minutes=10))
         desk.database.clock_shift += jump
         harvest(desk)
         assert value(desk) > at(12)
         desk.database.clock_shift -= jump - HOUR
-        assert desk.cursors.repair() == 0
+        assert not repaired or desk.cursors.repair() == 0
         read = harvest(desk)
         assert read[0][0] <= at(12)
         assert close_to(read[-1][1], at(13) - timedelta(minutes=10))
@@ -128,17 +131,20 @@ class TestHarvests:
         desk.cursors.repair()
         assert contents(desk.database) == before
 
-    def test_a_clock_that_falls_back_voids_no_more_than_a_bound(
-        self, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        ("fall", "most"), [(HOUR / 2, 0), (YEARS, 1000)], ids=["too many events", "before the anchor"]
+    )
+    def test_a_clock_that_falls_back_voids_little(
+        self, desk: Desk, monkeypatch: pytest.MonkeyPatch, fall: timedelta, most: int
     ) -> None:
-        monkeypatch.setattr(cursor_future, "MOST_VOIDED", 0)
+        monkeypatch.setattr(cursor_future, "MOST_VOIDED", most)
+        harvest(desk)
+        desk.database.clock_shift += HOUR
         harvest(desk)
         before = contents(desk.database)
-        for fall in (timedelta(minutes=5), YEARS):  # after the anchor was written, and before
-            desk.database.clock_shift -= fall
-            desk.cursors.repair()
-            desk.database.clock_shift += fall
-            assert contents(desk.database) == before
+        desk.database.clock_shift -= fall
+        desk.cursors.repair()
+        assert contents(desk.database) == before
 
     def test_a_slice_begun_under_a_wrong_clock_and_finished_after_it_covers_nothing(self, desk: Desk) -> None:
         desk.planner.plan(request(0), fired())

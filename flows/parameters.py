@@ -54,7 +54,10 @@ Settings = Annotated[
 DryRun = Annotated[bool, Field(title="Dry run", description="Show what would be planned; write nothing.")]
 Now = Annotated[
     datetime | None,
-    Field(title="Now", description="Replaces the clock for planning only, for tests and explanations."),
+    Field(
+        title="Now",
+        description="Replaces the clock for planning only, for tests and explanations. In the future: dry runs only.",
+    ),
 ]
 
 _SPAN = re.compile(r"(\d+) *(minute|hour|day|week)s?", re.IGNORECASE)

@@ -39,7 +39,7 @@ def run_plan(form: PlanForm, *, dry_run: bool) -> Any:
 
 def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanReport:
     """The steps in order. Whatever can be refused is, before the first of them that writes."""
-    compiled, moment = compile_spec(request, now)
+    compiled, moment = compile_spec(request, now, dry_run=dry_run)
     partition = partition_of(compiled.spec)
     decision = resolve_window(request, compiled, moment)
     name, tags = _name(request, decision.start, decision.until), _tags(request, partition)
@@ -94,9 +94,11 @@ def _plan_tags(report: PlanReport) -> list[str]:
 
 
 @task(name="compile", task_run_name="compile {request.source}", cache_policy=NO_CACHE)
-def compile_spec(request: PlanRequest, now: datetime | None) -> tuple[Compiled, datetime]:
+def compile_spec(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> tuple[Compiled, datetime]:
     """Freeze what the Registry means now, and the moment itself: every step plans for the same."""
     with open_app() as app:
+        if not dry_run:
+            app.planner.refuse_future(now)
         moment = now or app.database.now()
         compiled = app.planner.compile(request, now=moment)
     get_run_logger().info("spec %s", compiled.spec.fingerprint[:12])

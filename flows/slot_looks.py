@@ -59,7 +59,8 @@ def decide_frees(known: Mapping[str, Suspicion], surplus: Counts, now: datetime,
     verdict = Verdict()
     for name, count in surplus.items():
         before = known.get(name, Suspicion(now, count))
-        suspicion = Suspicion(before.since, min(before.least, count))
+        since = min(before.since, now)  # a look by a clock that was ahead must not keep a slot for years
+        suspicion = Suspicion(since, min(before.least, count))
         if now - suspicion.since >= apart:
             verdict.free[name] = suspicion.least
         else:

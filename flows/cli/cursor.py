@@ -2,8 +2,9 @@
 
 import getpass
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -194,10 +195,17 @@ def cursor_rebuild(
     namespace: Prefix = None,
     *,
     apply: Annotated[bool, typer.Option("--apply", help="Move values that are behind their events forward.")] = False,
+    put_back: Annotated[
+        bool, typer.Option("--set-back", help="Put values that are ahead of their events back; asks for a --reason.")
+    ] = False,
+    reason: Annotated[str | None, typer.Option(help="Why values are put back; kept with the event.")] = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Compute values again from their events, and say whether the stored ones agree."""
+    if put_back and not (reason and reason.strip()):
+        remedy = 'say why: --reason "planned with --now 2030"'
+        raise BadInput("REASON_MISSING", "a cursor is put back only for a reason", where="--set-back", remedy=remedy)
     with open_app() as app:
         if source:
             app.registry.rows(source)
@@ -206,16 +214,33 @@ def cursor_rebuild(
         results = [app.cursor_reports.rebuild(one) for one in _watched(found, "rebuilding", show=not as_json)]
         if not as_json:
             _show_rebuilt(results)
-        wrong = [one for one in results if one.verdict in (Verdict.BEHIND, Verdict.LOST)]
-        if apply and wrong:
-            _confirm(f"Move {len(wrong)} forward?", yes=yes or as_json)
-            results = [_repair(app, one) if one in wrong else one for one in results]
-            if not as_json:
-                _show_rebuilt([one for one in results if one.applied])
+        sure = yes or as_json
+        if apply:
+            results = _changed(results, {Verdict.BEHIND, Verdict.LOST}, "Move {} forward?", partial(_repair, app), sure)
+        if put_back and reason:
+            change = partial(_set_back, app, reason)
+            results = _changed(results, {Verdict.AHEAD}, "Put {} back, to where their events reach?", change, sure)
+        if not as_json and any(one.applied for one in results):
+            _show_rebuilt([one for one in results if one.applied])
     if as_json:
         print_json([one.json() for one in results])
     if not all(one.agrees for one in results):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _changed(
+    results: list[Rebuilt],
+    which: set[Verdict],
+    question: str,
+    change: Callable[[Rebuilt], Rebuilt],
+    sure: bool,
+) -> list[Rebuilt]:
+    """The results, with those of such a verdict changed if the operator agrees."""
+    wrong = [one for one in results if one.verdict in which]
+    if not wrong:
+        return results
+    _confirm(question.format(len(wrong)), yes=sure)
+    return [change(one) if one in wrong else one for one in results]
 
 
 def _repair(app: App, found: Rebuilt) -> Rebuilt:
@@ -225,8 +250,16 @@ def _repair(app: App, found: Rebuilt) -> Rebuilt:
     return applied(found, app.cursor_reports.rebuild(found.namespace))
 
 
+def _set_back(app: App, reason: str, found: Rebuilt) -> Rebuilt:
+    """Put a value back, from where it was shown to stand; one that has moved meanwhile is left alone."""
+    assert found.stored is not None
+    done = app.cursors.set_back(found.namespace, found.stored, reason=reason.strip(), by=_who())
+    after = app.cursor_reports.rebuild(found.namespace)
+    return applied(found, after) if done else after
+
+
 def _show_rebuilt(results: list[Rebuilt]) -> None:
-    columns = ("source", "namespace", "verdict", "stored", "from events", "missing")
+    columns = ("source", "namespace", "verdict", "stored", "from events", "why, and what is missing")
     rows = (
         (
             one.namespace.partition,
@@ -234,11 +267,15 @@ def _show_rebuilt(results: list[Rebuilt]) -> None:
             "moved" if one.applied and one.agrees else one.verdict,
             _shown(one.namespace.cursor_type, one.stored),
             _shown(one.namespace.cursor_type, one.rebuilt),
-            "\n".join(_lack(one.namespace.cursor_type, lack) for lack in one.missing) or "-",
+            "\n".join([*([one.why] if one.why else []), *_lacks(one)]) or "-",
         )
         for one in results
     )
     print_table("rebuilt from events", columns, rows)
+
+
+def _lacks(one: Rebuilt) -> list[str]:
+    return [_lack(one.namespace.cursor_type, lack) for lack in one.missing]
 
 
 def _lack(kind: str, lack: dict[str, Any]) -> str:

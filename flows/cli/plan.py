@@ -42,7 +42,8 @@ Campaign = Annotated[
     str | None, typer.Option(help="Names a BACKFILL or UPDATE, so that a later plan of that name goes on.")
 ]
 NewestFirst = Annotated[bool, typer.Option("--newest-first", help="A BACKFILL from the newest down.")]
-Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only.")]
+Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only; ahead of it only with --dry-run.")]
+AnyNow = Annotated[str | None, typer.Option("--now", help="Replaces the clock.")]
 
 BARS = " ▁▂▃▄▅▆▇█"
 
@@ -98,6 +99,7 @@ def plan(
         if dry_run:
             shown = app.planner.dry_run(request, moment, probe=probe).json()
         else:
+            app.planner.refuse_future(moment)
             recut = app.reslicer.serve(app.planner.partition(request)).json()
             shown = {**app.planner.plan(request, trigger, moment).json(), "resliced": recut}
     if as_json:
@@ -182,7 +184,7 @@ def explain_window(
     query: Query = None,
     overrides: Overrides = None,
     campaign: Campaign = None,
-    now: Now = None,
+    now: AnyNow = None,
     *,
     newest_first: NewestFirst = False,
     as_json: AsJson = False,

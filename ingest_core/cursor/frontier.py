@@ -1,5 +1,6 @@
 """The frontier: how far coverage reaches without a hole."""
 
+from bisect import insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,23 +73,38 @@ def fold_falling(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
 
 
 def whole_coverage(events: Iterable[Coverage]) -> Iterator[Coverage]:
-    """The events whose windows were read whole: at once, or range by range until none was missing."""
+    """The windows that were read whole, as far as they count: at once, or range by range until none was missing."""
     parts: dict[Window, list[Coverage]] = {}
     for event in events:
-        if event.range is None:
-            yield event
-        else:
+        if event.range is not None:
             parts.setdefault(event.window, []).append(event)
+        elif counted := event.counted:
+            yield Coverage(counted, event.as_of, until=event.until)
     for window, found in parts.items():
         as_of = whole_as_of(found)
-        if as_of is not None:
-            yield Coverage(window, as_of)
+        # Ranges are put together before they are cut: each was asked for at another moment.
+        if as_of is not None and (counted := Coverage(window, as_of).counted):
+            yield Coverage(counted, as_of)
 
 
 def whole_in_order(events: Iterable[Coverage], *, descending: bool) -> Iterator[Window]:
     """The windows that were read whole, from events in the order a fold takes, and no more of them than it takes."""
-    for _, together in groupby(events, key=lambda one: one.window.end if descending else one.window.start):
+    if descending:
+        yield from _whole_falling(events)
+        return
+    for _, together in groupby(events, key=lambda one: one.window.start):
         yield from (one.window for one in whole_coverage(together))
+
+
+def _whole_falling(events: Iterable[Coverage]) -> Iterator[Window]:
+    """The same from the last end down. A window whose end does not count waits until those above it have come."""
+    waiting: list[Window] = []
+    for end, together in groupby(events, key=lambda one: one.window.end):
+        while waiting and waiting[-1].end > end:
+            yield waiting.pop()
+        for one in whole_coverage(together):
+            insort(waiting, one.window, key=lambda window: window.end)
+    yield from reversed(waiting)
 
 
 def whole_as_of(parts: Iterable[Coverage]) -> datetime | None:

@@ -6,13 +6,16 @@ from ingest_core.model.work import CursorValue, Namespace
 
 
 class CursorStore(Protocol):
-    """Watermarks: only ever forward, always what the events say."""
+    """Watermarks: what the events say, and only ever forward; set back only when an operator asks for it."""
 
     def advance(self, namespace: Namespace) -> CursorValue | None:
         """Move the value to the end of contiguous coverage; the value afterwards."""
 
     def repair(self) -> int:
         """Advance every cursor that a crash left behind its events; how many those were."""
+
+    def set_back(self, namespace: Namespace, stored: str, *, reason: str, by: str) -> bool:
+        """Put a value that is ahead of its events, and still is the one that was seen, back; whether it was."""
 
     def restore(self, namespace: Namespace) -> None:
         """Make a row that was lost again, at the value it began with."""

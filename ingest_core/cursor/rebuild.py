@@ -18,10 +18,19 @@ class Verdict(StrEnum):
 
 
 def judge(stored: Edge, rebuilt: Edge, *, descending: bool = False) -> Verdict:
-    """Where the stored value stands; one that is ahead lacks events, since nothing else moves it."""
+    """Where the stored value stands to what its events say."""
     if stored == rebuilt:
         return Verdict.EQUAL
     return Verdict.BEHIND if (rebuilt < stored) == descending else Verdict.AHEAD
+
+
+class Ahead(StrEnum):
+    """Why a value is ahead of its events."""
+
+    FUTURE = "it stands in the future"
+    CUT_SHORT = "readings that end after they were made count only up to there"
+    VOIDED = "readings were voided: they are dated ahead of the database's clock"
+    MISSING = "events are missing"
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,8 @@ class Rebuilt:
     holes: list[dict[str, str]] = field(default_factory=list)
     missing: list[dict[str, Any]] = field(default_factory=list)
     applied: bool = False
+    why: str | None = None
+    """Of a value that is ahead: why, as far as that is known."""
 
     @property
     def agrees(self) -> bool:
@@ -52,6 +63,7 @@ class Rebuilt:
             "verdict": self.verdict.value,
             "stored": self.stored,
             "rebuilt": self.rebuilt,
+            "why": self.why,
             "holes": self.holes,
             "missing": self.missing,
             "applied": self.applied,
@@ -60,4 +72,4 @@ class Rebuilt:
 
 def applied(before: Rebuilt, after: Rebuilt) -> Rebuilt:
     """What a repair came to: where the value stood, and where it stands now."""
-    return replace(after, stored=before.stored, rebuilt=after.stored, applied=True)
+    return replace(after, stored=before.stored, rebuilt=after.stored, why=before.why, applied=True)

@@ -32,10 +32,11 @@ class RunningFrontier(Generic[Edge]):
         if isinstance(event, IdStretch):
             return event
         if event.range is None:
-            return event.window
+            return event.counted
         parts = self._parts.setdefault(event.window, [])
         parts.append(event)
-        return event.window if whole_as_of(parts) else None
+        as_of = whole_as_of(parts)
+        return Coverage(event.window, as_of).counted if as_of else None
 
     def _follow(self) -> None:
         pending = self._pending

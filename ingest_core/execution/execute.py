@@ -38,6 +38,7 @@ class Executor:
     def execute(self, bounds: Bounds | None = None, watch: Watch | None = None) -> ExecuteReport:
         """Run tasks one after the other until none is claimable, or the bounds are met."""
         self._cursors.repair()
+        self._queue.repair_clock()
         claimant = (self._owner, self._lease_ttl_seconds)
         return Shift(self._queue, claimant, bounds or Bounds(), _here(self.runner.run), self.stop, watch=watch).work()
 
@@ -56,6 +57,7 @@ class Executor:
         What was done is in the report whatever happens.
         """
         self._cursors.repair()
+        self._queue.repair_clock()
         claimant = (flow_owner(flow_run_id, self._owner), self._lease_ttl_seconds)
         Shift(self._queue, claimant, bounds, submit, self.stop, slots, first, watch, report).work()
         report.resting = self._queue.resting(bounds.source)

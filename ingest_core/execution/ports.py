@@ -48,6 +48,9 @@ class TaskQueue(Protocol):
     def give_back_expired(self) -> int:
         """Queue again what dead workers held; how many."""
 
+    def repair_clock(self) -> int:
+        """Let the delays of tasks that a clock ahead of now has leased or put off begin now; how many."""
+
     def give_back_held(self, flow_run_id: str) -> list[Due]:
         """Queue again what the processes of a flow run still hold, now that they are gone; which."""
 

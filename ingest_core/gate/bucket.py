@@ -14,6 +14,11 @@ class GateState:
     cooldown_until: datetime
 
 
+def moved_back(state: GateState, span: timedelta) -> GateState:
+    """The same state for a clock that has been set back: what has to be waited for is as long as it was."""
+    return GateState(state.tat - span, state.cooldown_until - span)
+
+
 def take_turn(state: GateState, rate: RateSpec, now: datetime) -> tuple[GateState, timedelta]:
     """Reserve the next turn: the state after it, and how long to wait for it."""
     interval = timedelta(seconds=1 / rate.requests_per_second)

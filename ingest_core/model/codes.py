@@ -107,6 +107,8 @@ class EventType(StrEnum):
     COVERAGE = "COVERAGE"
     COMPACT = "COMPACT"
     ADOPT = "ADOPT"
+    VOID = "VOID"
+    SET_BACK = "SET_BACK"
 
 
 class SliceStrategy(StrEnum):

@@ -10,7 +10,7 @@ from ingest_core.model.id_range import IdRange
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.slice_spec import BudgetPayload
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.model.window import Window
+from ingest_core.model.window import Window, window_or_none
 
 
 @dataclass(frozen=True, order=True)
@@ -261,7 +261,15 @@ class Coverage:
 
     window: Window
     as_of: datetime
+    """When the first page was asked for: what a provider learned later is not in this reading."""
     range: IdRange | None = None
+    until: datetime | None = None
+    """No later instant counts as read; `as_of` if not given. Events that sum up several readings have their own."""
+
+    @property
+    def counted(self) -> Window | None:
+        """The part of the window that counts as read: no instant after the reading. None when that is nothing."""
+        return window_or_none(self.window.start, min(self.window.end, self.until or self.as_of))
 
 
 @dataclass(frozen=True)
@@ -278,6 +286,8 @@ class CursorState:
     bound_to: datetime | None = None
     lag_seconds: int | None = None
     lag_changed_at: datetime | None = None
+    ahead: datetime | None = None
+    """The stored value, where that lies in the future: `value` is then computed from the events."""
 
     @property
     def unsettled_from(self) -> datetime:

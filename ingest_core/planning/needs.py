@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from ingest_core.cursor.frontier import fold_frontier, whole_as_of
+from ingest_core.cursor.frontier import fold_frontier, whole_coverage
 from ingest_core.model.id_range import IdRange, missing_ranges
 from ingest_core.model.instant import MILLISECOND, floor_to, unit_grid
 from ingest_core.model.spec import WindowSpec
@@ -44,12 +44,9 @@ def survey(coverage: Iterable[Coverage], live: Iterable[Window], config: WindowS
     for event in coverage:
         if event.range is not None:
             parts.setdefault(event.window, []).append(event)
-        else:
-            _append(readings, _condensed(event, config))
-    for window, found in parts.items():
-        as_of = whole_as_of(found)
-        if as_of is not None:
-            readings.append(Coverage(window, as_of))
+        elif counted := event.counted:
+            _append(readings, _condensed(Coverage(counted, event.as_of), config))
+    readings += whole_coverage(event for found in parts.values() for event in found)
     return Ground(readings, joined, parts)
 
 
@@ -114,7 +111,8 @@ def needs_by_range(
 
 def _missing(events: list[Coverage], config: WindowSpec, now: datetime, *, once: bool) -> list[IdRange]:
     """Which ranges of a window still need reading; none when all do, as if it had never been cut."""
-    done = [event for event in events if once or _needs_none(event, config, now)]
+    whole = (event for event in events if event.counted == event.window)  # a range whose end was not read is missing
+    done = [event for event in whole if once or _needs_none(event, config, now)]
     if not done or done[0].range is None:
         return []
     return missing_ranges(done[0].range.field, [event.range for event in done if event.range])

@@ -9,10 +9,10 @@ from itertools import chain, groupby, islice
 from typing import Any
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.clock import Clock
+from ingest_core.model.clock import CLOCK_SLACK, Clock
 from ingest_core.model.codes import ControlState, EndpointRole, Operation, PlanStatus, SliceStrategy
-from ingest_core.model.errors import PatraError, Refused
-from ingest_core.model.instant import MILLISECOND
+from ingest_core.model.errors import BadInput, PatraError, Refused
+from ingest_core.model.instant import MILLISECOND, format_instant
 from ingest_core.model.naming import resume_command
 from ingest_core.model.record import NORMALIZE_ID
 from ingest_core.model.spec import SpecSnapshot
@@ -61,11 +61,23 @@ class Planner:
 
     def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
         """All steps in order."""
+        self.refuse_future(now)
         instance_id = self.record_trigger(request, trigger)
         moment = now or self._clock.now()  # of every step: sizes are of windows that end there
         compiled = self.compile(request, instance_id, moment)
         self.estimate(request, compiled, moment, trigger, instance_id)
         return self.derive(request, trigger, instance_id, compiled, moment)
+
+    def refuse_future(self, now: datetime | None) -> None:
+        """BadInput where a plan that is to be stored takes a moment for now that has not come yet."""
+        clock = self._clock.now() if now else None
+        if now and clock and now > clock + CLOCK_SLACK:
+            raise BadInput(
+                "NOW_AHEAD",
+                f"now {format_instant(now)} is ahead of the database's clock, {format_instant(clock)}",
+                where="now",
+                remedy="leave it out, or look with a dry run: what has not happened cannot be read",
+            )
 
     def partition(self, request: PlanRequest) -> Partition:
         """Whose work the request is."""
@@ -158,6 +170,7 @@ class Planner:
         now: datetime | None = None,
     ) -> PlanReport:
         """Resolve again under the partition's and the namespace's lock; plan, slices and tasks are stored together."""
+        self.refuse_future(now)
 
         def work(transaction: PlanTransaction) -> PlanReport:
             control = transaction.control(partition_of(compiled.spec))

@@ -1,6 +1,6 @@
 """What a plan would be, were it stored now: window, needs, and how they are known."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ingest_core.model.codes import Operation
@@ -87,6 +87,13 @@ class Proposer:
 
     def resolve(self) -> Proposal:
         """The window alone."""
+        decided = self._resolve()
+        if decided.cursor is None or decided.cursor.ahead is None:
+            return decided
+        warnings = [*decided.decision.warnings, _ahead_warning(decided.namespace, decided.cursor)]
+        return replace(decided, decision=replace(decided.decision, warnings=warnings))
+
+    def _resolve(self) -> Proposal:
         if self._request.operation == Operation.HARVEST:
             return self._harvest()
         if self._request.operation == Operation.BACKFILL:
@@ -160,6 +167,13 @@ class Proposer:
             return decision.window
         older = unit_grid(decided.config.unit, decided.config.time_zone).floor(cursor.unsettled_from)
         return Window(min(max(older, cursor.anchor), decision.start), decision.end)
+
+
+def _ahead_warning(namespace: Namespace, cursor: CursorState) -> str:
+    assert cursor.ahead is not None
+    ahead, told = format_instant(cursor.ahead), format_instant(cursor.value)
+    remedy = f"patra cursor rebuild {namespace.partition.provenance_code} --set-back --reason TEXT"
+    return f"the watermark stands in the future, at {ahead}; planned from where its events reach, {told}; see: {remedy}"
 
 
 def _forward(spec: SpecSnapshot) -> Namespace:

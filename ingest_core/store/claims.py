@@ -208,7 +208,10 @@ def _heads(
     query = _heads_query(sourced=source is not None, least_urgent=least_urgent)
     for row in connection.execute(query, {"source": source} if source else {}).all():
         if row.priority is not None and row.provenance_code not in besides:
-            head: Head | None = Head(row.id, _partition(row), row.claimed_at, row.priority)
+            served = (
+                row.claimed_at if row.claimed_at and row.claimed_at <= now else None
+            )  # or it would come last for long
+            head: Head | None = Head(row.id, _partition(row), served, row.priority)
             if head and (least_urgent or row.due > now):
                 head = _first_due(connection, now, head, down=least_urgent)
             heads += [head] if head else []

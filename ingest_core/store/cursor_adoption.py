@@ -16,11 +16,13 @@ from ingest_core.store.cursor_events import (
     LINEAGE,
     anchor_event,
     append_event,
-    event_value,
+    begun_at,
     stretch,
     value_text,
 )
-from ingest_core.store.cursor_store import SqlCursorStore, cursor_row, insert_cursor, row_value
+from ingest_core.store.cursor_future import stands_ahead
+from ingest_core.store.cursor_rows import cursor_row, row_value
+from ingest_core.store.cursor_store import SqlCursorStore, insert_cursor
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_cursor, ing_cursor_event
 
@@ -47,7 +49,7 @@ class SqlCursorAdoption:
         """What `adopt` would do; BadInput where it would not be right."""
         with self._database.read() as connection:
             found = cursor_row(connection, source), cursor_row(connection, target)
-            return _decide(connection, source, target, *found)
+            return _decide(connection, source, target, *found, self._database.now(connection))
 
     def adopt(self, source: Namespace, target: Namespace, *, reason: str | None, by: str) -> Adoption:
         """Let the target go on where the source stands; again, it has no further effect."""
@@ -62,11 +64,12 @@ class SqlCursorAdoption:
     ) -> Adoption:
         mine = cursor_row(connection, target, lock=True)
         theirs = cursor_row(connection, source)
-        adoption = _decide(connection, source, target, theirs, mine)
+        now = self._database.now(connection)
+        adoption = _decide(connection, source, target, theirs, mine, now)
         if adoption.done:
             return adoption
         assert theirs is not None
-        now, value = self._database.now(connection), row_value(theirs)
+        value = row_value(theirs)
         lineage = {name: getattr(mine or theirs, name) for name in LINEAGE}
         down = bool(theirs.is_descending)
         remarks = {"from": source.key, **audit, "at": format_instant(now)}
@@ -95,6 +98,7 @@ def _decide(
     target: Namespace,
     theirs: sa.Row[Any] | None,
     mine: sa.Row[Any] | None,
+    now: datetime,
 ) -> Adoption:
     if theirs is None:
         raise _cannot(f"namespace {source.key} of {source.partition} has no cursor", "see: patra cursor list")
@@ -105,6 +109,11 @@ def _decide(
             "a TOKEN is never compared, so nobody can say that it goes forward", "begin a namespace of its own"
         )
     there = str(theirs.cursor_value)
+    if stands_ahead(theirs, now):
+        raise _cannot(
+            f"namespace {source.key} stands at {there}, which is in the future",
+            f"put it right first: patra cursor rebuild {source.partition.provenance_code} --set-back --reason TEXT",
+        )
     if mine is None:
         return Adoption(source, target, None, there)
     _refuse_strangers(theirs, mine)
@@ -134,7 +143,7 @@ def _stands_there(connection: sa.Connection, source: Namespace, theirs: sa.Row[A
             "a cursor only moves forward; adopt the other way round",
         )
     begun = anchor_event(connection, source)
-    anchor = event_value(begun) if begun else there
+    anchor = begun_at(begun) if begun else there
     if (anchor < here) if down else (anchor > here):
         raise _cannot(
             f"the target stands at {mine.cursor_value}, the other began at {value_text(anchor)}: nobody read between",

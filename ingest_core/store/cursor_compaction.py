@@ -14,14 +14,14 @@ from ingest_core.store.cursor_events import (
     LINEAGE,
     anchor_event,
     append_event,
-    event_value,
+    begun_at,
     frontier_from,
     stretch,
     value_text,
 )
-from ingest_core.store.cursor_store import cursor_row, row_value
+from ingest_core.store.cursor_rows import cursor_row, row_value
 from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor_event
+from ingest_core.store.tables import ing_cursor_event, ing_schedule_instance
 
 BATCH = 1000
 """So many events are replaced in one transaction."""
@@ -67,10 +67,12 @@ class SqlCursorCompaction:
         begun, row = anchor_event(connection, namespace), cursor_row(connection, namespace)
         if begun is None or row is None:
             return None
-        anchor = event_value(begun)
+        anchor, now = begun_at(begun), self._database.now(connection)
+        if _clock_leapt(connection, now, older_than):
+            return None
         # From the events: a value that is ahead of them must not make a hole look read.
-        told = frontier_from(connection, namespace, anchor, descending=bool(row.is_descending))
-        return anchor, told, self._database.now(connection) - older_than
+        told = frontier_from(connection, namespace, anchor, now=now, descending=bool(row.is_descending))
+        return anchor, told, now - older_than
 
     def _batch(self, connection: sa.Connection, namespace: Namespace, anchor: Any, told: Any, cutoff: datetime) -> int:
         row = cursor_row(connection, namespace, lock=True)
@@ -146,3 +148,15 @@ def _bound(row: sa.Row[Any], namespace: Namespace, told: Any) -> Any:
     if namespace.partition.operation_code != Operation.HARVEST or namespace.cursor_type != CursorType.TIME:
         return bound
     return min(bound, row.settled_instant) if row.settled_instant else None
+
+
+def _clock_leapt(connection: sa.Connection, now: datetime, older_than: timedelta) -> bool:
+    """Whether nothing was triggered since before the events would count as old, until less than a day ago.
+
+    After a leap of the clock everything looks old, and what is not settled would be compacted for good. It may also be
+    that the installation stood still so long: then compaction waits for a day.
+    """
+    table, lately = ing_schedule_instance, now - timedelta(days=1)
+    last = sa.select(table.c.created_at).where(table.c.created_at < lately).order_by(table.c.id.desc()).limit(1)
+    moment = connection.execute(last).scalar()
+    return moment is not None and older_than > timedelta(days=1) and moment < now - older_than

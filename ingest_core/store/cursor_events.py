@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from ingest_core.cursor.frontier import IdStretch, fold_falling, fold_rising, whole_in_order
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import CursorType, EventType
 from ingest_core.model.id_range import IdRange, range_of
 from ingest_core.model.instant import format_instant
@@ -21,7 +22,7 @@ from ingest_core.store.tables import ing_cursor, ing_cursor_event
 CHUNK = 100
 """So many events are read at once; a frontier stops at the first hole."""
 
-COVERS = ing_cursor_event.c.event_type != EventType.ANCHOR.value
+COVERS = ing_cursor_event.c.event_type.in_([EventType.COVERAGE.value, EventType.COMPACT.value, EventType.ADOPT.value])
 """Whatever covers ground: readings, what they were compacted to, and ground taken over from another namespace."""
 
 LINEAGE = ("schedule_instance_id", "plan_id", "slice_id", "task_id", "run_id", "batch_id", "expr_hash")
@@ -114,19 +115,22 @@ def _covered_columns(covered: Window | IdStretch | None) -> dict[str, Any]:
     return {"prev_value": str(covered.start), "prev_numeric": covered.start} if covered else {}
 
 
-def frontier_from(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Any:
+def frontier_from(
+    connection: sa.Connection, namespace: Namespace, value: Any, *, now: datetime, descending: bool
+) -> Any:
     """How far coverage reaches from `value` without a hole; nothing is read beyond the first one."""
-    covered = whole_beyond(connection, namespace, value, descending=descending)
+    covered = whole_beyond(connection, namespace, value, now=now, descending=descending)
     return (fold_falling if descending else fold_rising)(value, covered)
 
 
 def whole_beyond(
-    connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool
+    connection: sa.Connection, namespace: Namespace, value: Any, *, now: datetime, descending: bool
 ) -> Iterator[Window | IdStretch]:
     """The ground covered from `value` on, in the order a fold takes it; what lies across `value` comes first."""
+    query = _covering(namespace, now)
     rows = chain(
-        _across(connection, namespace, value, descending=descending),
-        _beyond(connection, namespace, value, descending=descending),
+        _across(connection, namespace, query, value, descending=descending),
+        _beyond(connection, namespace, query, value, descending=descending),
     )
     if namespace.cursor_type == CursorType.ID:
         return (IdStretch(row.start, row.end) for row in rows)
@@ -134,28 +138,52 @@ def whole_beyond(
 
 
 def coverage_of(row: sa.Row[Any]) -> Coverage:
-    """The reading an event of time tells of."""
-    return Coverage(Window(row.start, row.end), row.as_of, range_of(row.range))
+    """The reading an event of time tells of.
+
+    COMPACT and ADOPT sum up readings of several moments. Their `as_of` is the oldest of these; no later instant counts
+    than the moment the last of them was written.
+    """
+    return _reading(row, Window(row.start, row.end))
 
 
-def _covering(namespace: Namespace) -> sa.Select[Any]:
-    axis, event = AXES[namespace.cursor_type], ing_cursor_event
-    columns = (event.c.id, axis.start.label("start"), axis.end.label("end"), event.c.as_of, event.c.range)
-    return sa.select(*columns).where(in_namespace(event, namespace), COVERS)
+def _reading(row: sa.Row[Any], window: Window) -> Coverage:
+    until = None if row.event_type == EventType.COVERAGE.value else row.created_at
+    return Coverage(window, row.as_of, range_of(row.range), until)
 
 
-def _across(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Iterable[sa.Row[Any]]:
+def genuine(now: datetime) -> sa.ColumnElement[bool]:
+    """Events that do not lie in the future: others were written by a clock that was ahead, and cover nothing."""
+    return ing_cursor_event.c.created_at <= now + CLOCK_SLACK
+
+
+def covering_columns(kind: CursorType) -> tuple[sa.ColumnElement[Any], ...]:
+    """What `coverage_of` reads of an event."""
+    axis, event = AXES[kind], ing_cursor_event
+    ends = (axis.start.label("start"), axis.end.label("end"))
+    return (event.c.id, *ends, event.c.as_of, event.c.range, event.c.event_type, event.c.created_at)
+
+
+def _covering(namespace: Namespace, now: datetime) -> sa.Select[Any]:
+    query = sa.select(*covering_columns(namespace.cursor_type)).where(in_namespace(ing_cursor_event, namespace), COVERS)
+    return query.where(genuine(now)) if namespace.cursor_type == CursorType.TIME else query
+
+
+def _across(
+    connection: sa.Connection, namespace: Namespace, query: sa.Select[Any], value: Any, *, descending: bool
+) -> Iterable[sa.Row[Any]]:
     """The few events on both sides of `value`: index and condition are of the same columns."""
     axis = AXES[namespace.cursor_type]
-    rows = connection.execute(_covering(namespace).where(axis.end > value, axis.start < value)).all()
+    rows = connection.execute(query.where(axis.end > value, axis.start < value)).all()
     return sorted(rows, key=lambda row: row.end if descending else row.start)
 
 
-def _beyond(connection: sa.Connection, namespace: Namespace, value: Any, *, descending: bool) -> Iterator[sa.Row[Any]]:
+def _beyond(
+    connection: sa.Connection, namespace: Namespace, query: sa.Select[Any], value: Any, *, descending: bool
+) -> Iterator[sa.Row[Any]]:
     """The events from `value` on, in order, chunk by chunk."""
     edge = AXES[namespace.cursor_type].edge(descending=descending)
     order = (edge.desc() if descending else edge, ing_cursor_event.c.id)
-    query = _covering(namespace).order_by(*order).limit(CHUNK)
+    query = query.order_by(*order).limit(CHUNK)
     where = edge <= value if descending else edge >= value
     while True:
         rows = connection.execute(query.where(where)).all()
@@ -186,12 +214,23 @@ def anchor_event(connection: sa.Connection, namespace: Namespace) -> sa.Row[Any]
     return connection.execute(query).first()
 
 
-def stretch_of(row: sa.Row[Any]) -> Coverage | IdStretch | None:
-    """The ground a whole event row covers; none for one that only began a namespace, or holds a token."""
-    if row.event_type == EventType.ANCHOR.value:
+def begun_at(event: sa.Row[Any]) -> Any:
+    """Where a namespace begins: at its anchor, and no later than the moment it was begun."""
+    value = event_value(event)
+    return min(value, event.created_at) if isinstance(value, datetime) else value
+
+
+_SILENT = {EventType.ANCHOR.value, EventType.VOID.value, EventType.SET_BACK.value}
+"""Events that cover nothing."""
+
+
+def stretch_of(row: sa.Row[Any], now: datetime) -> Coverage | IdStretch | None:
+    """The ground a whole event row covers; none for one that only began a namespace, holds a token or is void."""
+    if row.event_type in _SILENT:
         return None
     if row.window_from is not None:
-        return Coverage(Window(row.window_from, row.window_to), row.as_of, range_of(row.range))
+        written_ahead = row.created_at > now + CLOCK_SLACK
+        return None if written_ahead else _reading(row, Window(row.window_from, row.window_to))
     return IdStretch(row.prev_numeric, row.new_numeric) if row.prev_numeric is not None else None
 
 

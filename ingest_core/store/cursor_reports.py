@@ -2,19 +2,19 @@
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.cursor.frontier import IdStretch
-from ingest_core.cursor.rebuild import Rebuilt, Verdict, judge
+from ingest_core.cursor.rebuild import Ahead, Rebuilt, Verdict, judge
 from ingest_core.cursor.timeline import find_holes, replay
 from ingest_core.model.codes import CursorType, EventType, Operation, TaskStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
-from ingest_core.model.work import Namespace
+from ingest_core.model.work import Coverage, Namespace
 from ingest_core.store.columns import in_namespace
 from ingest_core.store.cursor_events import (
     AXES,
@@ -22,13 +22,14 @@ from ingest_core.store.cursor_events import (
     LINEAGE,
     anchor_event,
     began_at_its_end,
-    event_value,
-    frontier_from,
+    begun_at,
+    genuine,
     stretch_of,
     value_text,
     whole_beyond,
 )
-from ingest_core.store.cursor_store import cursor_json, cursor_row, namespace_from, row_value, told_cursors
+from ingest_core.store.cursor_future import stands_ahead, told_value
+from ingest_core.store.cursor_rows import cursor_json, cursor_row, namespace_from, row_value, told_cursors
 from ingest_core.store.database import Database
 from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_plan_slice, ing_task
 
@@ -74,16 +75,17 @@ class SqlCursorReports:
         with self._database.read(snapshot=True) as connection:
             row = connection.execute(told_cursors().where(in_namespace(ing_cursor, namespace))).one()
             begun = anchor_event(connection, namespace)
-            holes, furthest = self._holes_beyond(connection, namespace, row)
+            now = self._database.now(connection)
+            holes, furthest = self._holes_beyond(connection, namespace, row, now)
             return {
                 **cursor_json(row),
                 "direction": row.direction_code,
                 "newest_first": bool(row.is_descending),
-                "anchor": value_text(event_value(begun)) if begun else None,
+                "anchor": value_text(begun_at(begun)) if begun else None,
                 "settled": _instant(row.settled_instant),
                 "bounds": {"from": _instant(row.bound_from), "to": _instant(row.bound_to)},
                 "learned_lag_seconds": row.lag_seconds,
-                "behind_seconds": self._behind(connection, row),
+                "behind_seconds": _behind(row, now),
                 "moved_at": format_instant(row.updated_at),
                 "moves": row.version,
                 "moved_by": {name: getattr(row, name) for name in LINEAGE},
@@ -93,11 +95,6 @@ class SqlCursorReports:
                 "blocked_by": self._blocker(connection, namespace, row, holes),
             }
 
-    def _behind(self, connection: sa.Connection, row: sa.Row[Any]) -> int | None:
-        if row.normalized_instant is None or row.is_descending:
-            return None
-        return int((self._database.now(connection) - row.normalized_instant).total_seconds())
-
     def _count(self, connection: sa.Connection, namespace: Namespace) -> dict[str, int]:
         event = ing_cursor_event
         query = sa.select(event.c.event_type, sa.func.count()).where(in_namespace(event, namespace))
@@ -105,21 +102,32 @@ class SqlCursorReports:
         return {kind.value: int(found.get(kind.value, 0)) for kind in EventType}
 
     def _holes_beyond(
-        self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any]
+        self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any], now: datetime
     ) -> tuple[list[tuple[Any, Any]], str | None]:
         """The first holes between the value and the furthest event, and where that reaches."""
         if namespace.cursor_type == CursorType.TOKEN:
             return [], None
-        down, event = bool(row.is_descending), ing_cursor_event
-        edge = AXES[namespace.cursor_type].reached(descending=down)
-        most = sa.func.min(edge) if down else sa.func.max(edge)
-        furthest = connection.execute(sa.select(most).where(in_namespace(event, namespace), COVERS)).scalar()
+        down = bool(row.is_descending)
+        furthest = self._furthest(connection, namespace, now, descending=down)
         if furthest is None:
             return [], None
         value = row_value(row)
-        covered: Iterator[Any] = whole_beyond(connection, namespace, value, descending=down)
+        covered: Iterator[Any] = whole_beyond(connection, namespace, value, now=now, descending=down)
         holes = islice(find_holes(value, furthest, covered, descending=down), MOST_HOLES)
         return list(holes), value_text(furthest)
+
+    def _furthest(self, connection: sa.Connection, namespace: Namespace, now: datetime, *, descending: bool) -> Any:
+        """Where the furthest event reaches; one that ends in the future no further than when it was made."""
+        event, edge = ing_cursor_event, AXES[namespace.cursor_type].reached(descending=descending)
+        mine = sa.and_(in_namespace(event, namespace), COVERS)
+        most = sa.func.min(edge) if descending else sa.func.max(edge)
+        furthest = connection.execute(sa.select(most).where(mine)).scalar()
+        if not isinstance(furthest, datetime) or furthest <= now:
+            return furthest
+        made = sa.select(sa.func.max(event.c.as_of)).where(mine, edge > now, genuine(now))
+        ended = sa.select(most).where(mine, edge <= now)
+        found = [connection.execute(query).scalar() for query in (made, ended)]
+        return max((one for one in found if one is not None), default=None)
 
     def _blocker(
         self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any], holes: list[tuple[Any, Any]]
@@ -158,12 +166,18 @@ class SqlCursorReports:
         """The newest events in order, each with the value before and after it."""
         with self._database.read(snapshot=True) as connection:
             row, begun = cursor_row(connection, namespace), anchor_event(connection, namespace)
-            told = self._told(connection, namespace, row, begun)
+            now = self._database.now(connection)
+            told = self._told(connection, namespace, row, begun, now)
             newer = ((event, *values) for event, *values in told if since is None or event.created_at >= since)
-            return [_event_json(namespace, *step) for step in deque(newer, maxlen=limit)]
+            return [_event_json(namespace, now, *step) for step in deque(newer, maxlen=limit)]
 
     def _told(
-        self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any] | None, begun: sa.Row[Any] | None
+        self,
+        connection: sa.Connection,
+        namespace: Namespace,
+        row: sa.Row[Any] | None,
+        begun: sa.Row[Any] | None,
+        now: datetime,
     ) -> Iterator[tuple[sa.Row[Any], Any, Any]]:
         event = ing_cursor_event
         query = sa.select(event).where(in_namespace(event, namespace)).order_by(event.c.created_at, event.c.id)
@@ -174,9 +188,9 @@ class SqlCursorReports:
                 yield one, before, one.new_value
                 before = one.new_value
             return
-        start: Any = event_value(begun) if begun else _stored_anchor(row)
+        start: Any = begun_at(begun) if begun else _stored_anchor(row)
         down = _is_falling(row, begun)
-        yield from replay(start, ((one, stretch_of(one)) for one in events), descending=down)
+        yield from replay(start, ((one, stretch_of(one, now)) for one in events), descending=down)
 
     def rebuild(self, namespace: Namespace) -> Rebuilt:
         """What the events say, beside what is stored."""
@@ -184,21 +198,43 @@ class SqlCursorReports:
             row, begun = cursor_row(connection, namespace), anchor_event(connection, namespace)
             if namespace.cursor_type == CursorType.TOKEN:
                 return self._last_token(connection, namespace, row)
-            down = _is_falling(row, begun)
-            anchor = event_value(begun) if begun else _stored_anchor(row)
-            missing = [] if begun else [{"event": EventType.ANCHOR.value}]
-            told = frontier_from(connection, namespace, anchor, descending=down)
+            if row is None and begun is None:
+                raise BadInput("CURSOR_UNKNOWN", "it has neither a cursor nor an anchor", where="cursor rebuild")
+            now = self._database.now(connection)
+            told = told_value(connection, namespace, row, begun, now)
             if row is None:
                 return Rebuilt(namespace, Verdict.LOST, None, value_text(told))
-            stored = row_value(row)
-            verdict = judge(stored, told, descending=down)
-            holes: list[tuple[Any, Any]] = []
-            if verdict == Verdict.AHEAD:
-                covered: Iterator[Any] = whole_beyond(connection, namespace, told, descending=down)
-                holes = list(islice(find_holes(told, stored, covered, descending=down), MOST_HOLES))
-                missing += [one for hole in holes for one in self._missing(connection, namespace, hole)]
-            shown = [_span_json(namespace, *hole) for hole in holes]
-            return Rebuilt(namespace, verdict, value_text(stored), value_text(told), shown, missing)
+            missing = [] if begun else [{"event": EventType.ANCHOR.value}]
+            verdict = judge(row_value(row), told, descending=bool(row.is_descending))
+            found = Rebuilt(namespace, verdict, value_text(row_value(row)), value_text(told), missing=missing)
+            return self._ahead(connection, found, row, told, now) if verdict == Verdict.AHEAD else found
+
+    def _ahead(self, connection: sa.Connection, found: Rebuilt, row: sa.Row[Any], told: Any, now: datetime) -> Rebuilt:
+        """Why a value is ahead of its events, where the holes are, and which events are missing."""
+        namespace, down, stored = found.namespace, bool(row.is_descending), row_value(row)
+        covered: Iterator[Any] = whole_beyond(connection, namespace, told, now=now, descending=down)
+        holes = list(islice(find_holes(told, stored, covered, descending=down), MOST_HOLES))
+        why = self._why_ahead(connection, namespace, row, told, now)
+        missing = [one for hole in holes for one in self._missing(connection, namespace, hole)]
+        if why != Ahead.MISSING:  # a hole that is explained lacks no event
+            missing = [one for one in missing if one["event"] is not None]
+        shown = [_span_json(namespace, *hole) for hole in holes]
+        return replace(found, holes=shown, missing=[*found.missing, *missing], why=why.value)
+
+    def _why_ahead(
+        self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any], told: Any, now: datetime
+    ) -> Ahead:
+        event = ing_cursor_event
+        if namespace.cursor_type != CursorType.TIME:
+            return Ahead.MISSING
+        if stands_ahead(row, now):
+            return Ahead.FUTURE
+        beyond = sa.select(event.c.id).where(in_namespace(event, namespace), event.c.window_to > told).limit(1)
+        cut = beyond.where(event.c.event_type == EventType.COVERAGE.value, event.c.window_to > event.c.as_of)
+        if connection.execute(cut).first():
+            return Ahead.CUT_SHORT
+        void = beyond.where(sa.or_(event.c.event_type == EventType.VOID.value, ~genuine(now)))
+        return Ahead.VOIDED if connection.execute(void).first() else Ahead.MISSING
 
     def _last_token(self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any] | None) -> Rebuilt:
         event = ing_cursor_event
@@ -279,6 +315,12 @@ def _stored_anchor(row: sa.Row[Any] | None) -> Any:
     return row.anchor_instant or row_value(row)
 
 
+def _behind(row: sa.Row[Any], now: datetime) -> int | None:
+    if row.normalized_instant is None or row.is_descending:
+        return None
+    return int((now - row.normalized_instant).total_seconds())
+
+
 def _instant(moment: datetime | None) -> str | None:
     return format_instant(moment) if moment else None
 
@@ -288,10 +330,12 @@ def _span_json(namespace: Namespace, start: Any, end: Any) -> dict[str, str]:
     return {"from": value_text(first), "to": value_text(end)}
 
 
-def _event_json(namespace: Namespace, event: sa.Row[Any], before: Any, after: Any) -> dict[str, Any]:
-    covered = stretch_of(event)
-    span = covered if covered is None or isinstance(covered, IdStretch) else covered.window
-    began = span is None and namespace.cursor_type != CursorType.TOKEN
+def _event_json(namespace: Namespace, now: datetime, event: sa.Row[Any], before: Any, after: Any) -> dict[str, Any]:
+    covered = stretch_of(event, now)
+    span = covered.counted if isinstance(covered, Coverage) else covered
+    if event.event_type == EventType.SET_BACK.value:
+        before, after = (event.record_remarks or {}).get("from"), event.new_value
+    began = event.event_type == EventType.ANCHOR.value or (span is None and event.event_type == EventType.ADOPT.value)
     return {
         "id": event.id,
         "at": format_instant(event.created_at),

@@ -1,15 +1,15 @@
 """Cursors: events first, values after."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import CursorType, Direction, EventType, NamespaceScope, Operation
-from ingest_core.model.expression import Const
+from ingest_core.model.codes import CursorType, EventType
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.window import Window
-from ingest_core.model.work import CursorValue, Namespace, Partition
+from ingest_core.model.work import CursorValue, Namespace
 from ingest_core.store.columns import in_namespace, namespace_values
 from ingest_core.store.cursor_events import (
     AXES,
@@ -18,13 +18,21 @@ from ingest_core.store.cursor_events import (
     anchor_event,
     append_event,
     began_at_its_end,
-    event_value,
+    begun_at,
     frontier_from,
-    value_text,
+)
+from ingest_core.store.cursor_future import has_future_events, set_back, void_future_events
+from ingest_core.store.cursor_rows import (
+    cursor_json,
+    cursor_row,
+    namespace_from,
+    row_value,
+    told_cursors,
+    value_columns,
 )
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
-from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_plan, ing_schedule_instance
+from ingest_core.store.tables import ing_cursor, ing_cursor_event
 
 
 def open_cursor(
@@ -83,28 +91,6 @@ def insert_cursor(
     connection.execute(sa.insert(ing_cursor).values(**(row | columns)))
 
 
-def value_columns(value: CursorValue) -> dict[str, Any]:
-    """The columns of a cursor's value: as text, and as what its kind is compared by."""
-    columns: dict[str, Any] = {"cursor_value": value_text(value)}
-    if isinstance(value, datetime):
-        columns["normalized_instant"] = value
-    elif isinstance(value, int):
-        columns["normalized_numeric"] = value
-    return columns
-
-
-def cursor_row(connection: sa.Connection, namespace: Namespace, *, lock: bool = False) -> sa.Row[Any] | None:
-    """The namespace's cursor, if it has begun."""
-    query = sa.select(ing_cursor).where(in_namespace(ing_cursor, namespace))
-    return connection.execute(locked(query) if lock else query).first()
-
-
-def row_value(row: sa.Row[Any]) -> Any:
-    """Where a cursor stands, as its kind is compared by."""
-    kind = CursorType(row.cursor_type_code)
-    return row.cursor_value if kind == CursorType.TOKEN else getattr(row, AXES[kind].value.name)
-
-
 class SqlCursorStore:
     """A CursorStore."""
 
@@ -121,35 +107,42 @@ class SqlCursorStore:
         cursor = ing_cursor
         axis = AXES[namespace.cursor_type]
         columns = (cursor.c.id, axis.value.label("value"), cursor.c.observed_max_value, cursor.c.is_descending)
-        row = connection.execute(sa.select(*columns).where(in_namespace(cursor, namespace))).first()
+        clock = self._database.now_sql().label("now")
+        row = connection.execute(sa.select(*columns, clock).where(in_namespace(cursor, namespace))).first()
         if row is None:
             return None
-        frontier: CursorValue = frontier_from(connection, namespace, row.value, descending=bool(row.is_descending))
+        down, start = bool(row.is_descending), row.value
+        if down and isinstance(start, datetime) and start > row.now and (begun := anchor_event(connection, namespace)):
+            start = min(start, begun_at(begun))  # a campaign that runs down has no ground in the future
+        frontier: CursorValue = frontier_from(connection, namespace, start, now=row.now, descending=down)
         if frontier != row.value:
             self._move(connection, row, namespace, frontier)
         return frontier
 
     def _move(self, connection: sa.Connection, row: sa.Row[Any], namespace: Namespace, frontier: Any) -> None:
-        """Compare and set: a value that is already further stays; the event that ends there is its lineage."""
+        """Compare and set: a value that is already further stays, and so does one that was set back meanwhile.
+
+        The event that ends there is the value's lineage.
+        """
         cursor, event, value, axis = ing_cursor, ing_cursor_event, row.value, AXES[namespace.cursor_type]
         edge = axis.reached(descending=bool(row.is_descending))
-        last = connection.execute(
-            sa.select(event)
-            .where(in_namespace(event, namespace), edge == frontier, COVERS)
-            .order_by(event.c.id.desc())
-            .limit(1)
-        ).first()
+        newest = sa.select(event).where(in_namespace(event, namespace), COVERS).order_by(event.c.id.desc()).limit(1)
+        last = connection.execute(newest.where(edge == frontier)).first()
+        if last is None and not row.is_descending:  # a reading that ends after it was made
+            last = connection.execute(newest.where(axis.start < frontier, edge > frontier)).first()
         passed = (edge >= frontier, edge < value) if row.is_descending else (edge > value, edge <= frontier)
         observed = connection.execute(
-            sa.select(sa.func.max(event.c.observed_max_value)).where(in_namespace(event, namespace), *passed)
+            sa.select(sa.func.max(event.c.observed_max_value)).where(in_namespace(event, namespace), COVERS, *passed)
         ).scalar()
+        seen = (observed, last and last.observed_max_value, row.observed_max_value)
         behind = axis.value > frontier if row.is_descending else axis.value < frontier
+        not_set_back = axis.value <= value if row.is_descending else axis.value >= value
         connection.execute(
             sa.update(cursor)
-            .where(cursor.c.id == row.id, behind)
+            .where(cursor.c.id == row.id, behind, not_set_back)
             .values(
                 **value_columns(frontier),
-                observed_max_value=max(observed or "", row.observed_max_value or "") or None,
+                observed_max_value=max(one or "" for one in seen) or None,
                 version=cursor.c.version + 1,
                 updated_at=self._database.now_sql(),
                 **({name: getattr(last, name) for name in LINEAGE} if last else {}),
@@ -181,10 +174,30 @@ class SqlCursorStore:
         return str(last.new_value)
 
     def repair(self) -> int:
-        """Advance every cursor that a crash left behind its events; how many those were."""
+        """Advance every cursor that a crash left behind its events; how many those were.
+
+        Readings dated ahead of the clock are voided first, so that they cover nothing later either.
+        """
         with self._database.read() as connection:
             rows = connection.execute(sa.select(ing_cursor)).all()
+            now = self._database.now(connection)
+            found = [namespace_from(row) for row in rows]
+            misdated = [one for one in found if has_future_events(connection, one, now)]
+        for one in misdated:
+            self._database.transact(partial(void_future_events, namespace=one, now=now))
         return sum(self.advance(namespace_from(row)) != row_value(row) for row in rows)
+
+    def set_back(self, namespace: Namespace, stored: str, *, reason: str, by: str) -> bool:
+        """Put a value that is ahead of its events back to what they say; whether it was.
+
+        Only from the value that the operator saw. This is the one way a cursor moves back, and it is written down.
+        """
+
+        def work(connection: sa.Connection) -> bool:
+            now = self._database.now(connection)
+            return set_back(connection, namespace, stored, now, {"reason": reason, "by": by})
+
+        return self._database.transact(work)
 
     def restore(self, namespace: Namespace) -> None:
         """Make a row that was lost again from the event that began it; the planner finds again what is settled."""
@@ -198,7 +211,7 @@ class SqlCursorStore:
             insert_cursor(
                 connection,
                 namespace,
-                event_value(event),
+                begun_at(event),
                 now=self._database.now(connection),
                 lineage={name: getattr(event, name) for name in LINEAGE},
                 is_descending=int(began_at_its_end(event)),
@@ -211,47 +224,3 @@ class SqlCursorStore:
         """Every cursor as reports show it."""
         with self._database.read() as connection:
             return [cursor_json(row) for row in connection.execute(told_cursors())]
-
-
-def told_cursors() -> sa.Select[Any]:
-    """Cursors in order, with what tells them apart: the query and the campaign of the plan that last moved them."""
-    cursor, instance, plan = ing_cursor, ing_schedule_instance, ing_plan
-    columns = (instance.c.trigger_params, plan.c.expr_proto_snapshot, plan.c.record_remarks.label("plan_remarks"))
-    return (
-        sa.select(cursor, *columns)
-        .join(instance, instance.c.id == cursor.c.schedule_instance_id, isouter=True)
-        .join(plan, plan.c.id == cursor.c.plan_id, isouter=True)
-        .order_by(cursor.c.provenance_code, cursor.c.endpoint_name, cursor.c.operation_code, cursor.c.id)
-    )
-
-
-def cursor_json(row: sa.Row[Any]) -> dict[str, Any]:
-    """A cursor as `told_cursors` finds it."""
-    expression = row.expr_proto_snapshot
-    standing = None if expression == Const(value=True).json() else expression
-    return {
-        "provenance": row.provenance_code,
-        "endpoint": row.endpoint_name,
-        "operation": row.operation_code,
-        "cursor_key": row.cursor_key,
-        "cursor_type": row.cursor_type_code,
-        "namespace_scope": row.namespace_scope_code,
-        "namespace_key": row.namespace_key,
-        "value": row.cursor_value,
-        "observed_max": row.observed_max_value,
-        "query": (row.trigger_params or {}).get("query") or standing,
-        "campaign": (row.plan_remarks or {}).get("campaign"),
-    }
-
-
-def namespace_from(row: sa.Row[Any]) -> Namespace:
-    """The namespace of a cursor's or an event's row."""
-    partition = Partition(row.provenance_code, row.endpoint_name, Operation(row.operation_code))
-    return Namespace(
-        partition,
-        row.cursor_key,
-        NamespaceScope(row.namespace_scope_code),
-        row.namespace_key,
-        Direction(row.direction_code),
-        CursorType(row.cursor_type_code),
-    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.id_range import range_of
 from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import EstimateMethod
@@ -62,7 +63,7 @@ def read_estimates(
     database: Database, connection: sa.Connection, spec: SpecSnapshot, window: Window
 ) -> dict[Place, Estimate]:
     """What the provider has lately said of windows within this one; the newest answer counts."""
-    table = ing_estimate
+    table, now = ing_estimate, database.now(connection)
     query = (
         sa.select(table.c.window_from, table.c.window_to, table.c.range, table.c.record_count, table.c.method_code)
         .where(
@@ -71,7 +72,8 @@ def read_estimates(
             table.c.window_from < window.end,
             table.c.window_to <= window.end,
             table.c.method_code.in_(_ASKED),
-            table.c.created_at > database.now(connection) - FRESH,
+            table.c.created_at > now - FRESH,
+            table.c.created_at <= now + CLOCK_SLACK,  # or it would be fresh for years
         )
         .order_by(table.c.id.desc())
         .limit(MOST_ESTIMATES)
@@ -141,8 +143,13 @@ def note_arrivals(database: Database, connection: sa.Connection, task: Task, arr
     )
 
 
-def read_arrivals(connection: sa.Connection, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
-    """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""
+def read_arrivals(
+    connection: sa.Connection, namespace: Namespace, since: datetime, clock_since: datetime, now: datetime
+) -> Arrivals:
+    """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`.
+
+    Days that have not come yet were written by a clock that was ahead, and do not count.
+    """
     table = ing_arrival
     counts = table.c.arrived_on > since
     row = connection.execute(
@@ -155,6 +162,7 @@ def read_arrivals(connection: sa.Connection, namespace: Namespace, since: dateti
             table.c.operation_code == namespace.partition.operation_code.value,
             table.c.namespace_key == namespace.key,
             table.c.arrived_on > clock_since,
+            table.c.arrived_on <= now,
         )
     ).one()
     received, late, behind = (int(value or 0) for value in row)

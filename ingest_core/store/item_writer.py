@@ -11,7 +11,9 @@ from ingest_core.execution.deletion import decide_deletions, now_gone
 from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.canonical import hash_text
+from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import GoneReason, ItemState, OnEqual, OnRefresh, Operation
+from ingest_core.model.instant import EPOCH
 from ingest_core.model.record import Counts, Gone, PageOutcome, Record
 from ingest_core.store.dialect import Rows, insert_rows, locked, rows_of, upsert
 from ingest_core.store.outbox_writer import write_messages
@@ -114,7 +116,8 @@ class ItemWriter:
                     row.id,
                     row.source_updated_at,
                     row.payload_hash,
-                    row.refresh_checked_at,
+                    # A moment that has not come yet was written by a clock that was ahead: this page is newer.
+                    row.refresh_checked_at if row.refresh_checked_at <= self.now + CLOCK_SLACK else EPOCH,
                     row.source_version,
                     row.record if with_fields else None,
                     row.gone_at,
@@ -175,7 +178,10 @@ class ItemWriter:
                 sa.update(ing_item)
                 .where(
                     ing_item.c.id.in_(seen[start : start + _IN_LIST]),
-                    ing_item.c.refresh_checked_at < self.batch.asked_at,  # a page asked for later was faster
+                    sa.or_(
+                        ing_item.c.refresh_checked_at < self.batch.asked_at,  # else a page asked for later was faster
+                        ing_item.c.refresh_checked_at > self.now + CLOCK_SLACK,
+                    ),
                 )
                 .values(refresh_checked_at=self.batch.asked_at, expr_hash=self.run.task.expr_hash)
             )

@@ -18,6 +18,9 @@ from ingest_core.store.tables import ing_outbox_message
 CHUNK = 1000
 """So many rows are changed or deleted in one transaction."""
 
+LONGEST_DELAY = timedelta(days=1)
+"""No message is leased or put off for longer; a time beyond that was written by a clock that was ahead."""
+
 _TABLE = ing_outbox_message
 _PENDING, _SENT, _DEAD = (
     sa.literal(status.value, literal_execute=True)
@@ -41,6 +44,9 @@ class SqlOutbox:
         def work(connection: sa.Connection) -> list[Message]:
             now = self._database.now(connection)
             messages = list(islice(_free_messages(connection, now, limit), limit))
+            if not messages:
+                self._make_misdated_due(connection, now)
+                messages = list(islice(_free_messages(connection, now, limit), limit))
             if messages:
                 until = self._database.now_sql(timedelta(seconds=ttl_seconds))
                 mine = _TABLE.c.id.in_([message.sequence for message in messages])
@@ -102,7 +108,7 @@ class SqlOutbox:
                 {
                     "message_id": failure.message.sequence,
                     "status": (OutboxStatus.DEAD if failure.dead else OutboxStatus.PENDING).value,
-                    "due": now + failure.wait,
+                    "due": now + min(failure.wait, LONGEST_DELAY),
                     "error": failure.error,
                 }
                 for failure in failures
@@ -178,6 +184,14 @@ class SqlOutbox:
         while changed := self._database.transact(work):
             yield changed
 
+    def _make_misdated_due(self, connection: sa.Connection, now: datetime) -> None:
+        """What waits longer than any message does was put off by a clock that was ahead."""
+        due = _TABLE.c.next_attempt_at
+        query = sa.select(_TABLE.c.id).where(_is_pending(), due > now + LONGEST_DELAY).order_by(due, _TABLE.c.id)
+        found = connection.execute(locked(query.limit(CHUNK), skip_locked=True)).scalars().all()
+        if found:
+            connection.execute(sa.update(_TABLE).where(_TABLE.c.id.in_(found)).values(next_attempt_at=now))
+
     def _make_due(self, connection: sa.Connection, ids: Sequence[int]) -> int:
         statement = (
             sa.update(_TABLE)
@@ -240,12 +254,13 @@ def _window(now: datetime, size: int, looked: sa.Row[Any] | None) -> sa.Select[A
 
 def _is_due(row: sa.Row[Any], now: datetime) -> bool:
     """What another relay has done meanwhile counts; asked for in SQL, SQLite would read all that is due for it."""
-    free = row.leased_until is None or row.leased_until <= now
+    free = row.leased_until is None or row.leased_until <= now or row.leased_until > now + LONGEST_DELAY
     return row.status_code == OutboxStatus.PENDING.value and row.next_attempt_at <= now and free
 
 
 def _due(now: datetime) -> list[sa.ColumnElement[bool]]:
-    free = sa.or_(_TABLE.c.leased_until.is_(None), _TABLE.c.leased_until <= now)
+    held = _TABLE.c.leased_until
+    free = sa.or_(held.is_(None), held <= now, held > now + LONGEST_DELAY)
     return [_is_pending(), _TABLE.c.next_attempt_at <= now, free]
 
 

@@ -1,6 +1,7 @@
 """One planning transaction: what is known of a namespace, and what a plan adds."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -8,8 +9,15 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.codes import LIVE_TASKS, ControlState, EventType, PlanStatus, ResliceStatus, TaskStatus
-from ingest_core.model.id_range import range_of
+from ingest_core.model.codes import (
+    LIVE_TASKS,
+    ControlState,
+    CursorType,
+    EventType,
+    PlanStatus,
+    ResliceStatus,
+    TaskStatus,
+)
 from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import SignalCode, SignalState
 from ingest_core.model.spec import SpecSnapshot
@@ -22,7 +30,9 @@ from ingest_core.planning.request import MAX_CAMPAIGN_CHARS
 from ingest_core.planning.slicing import SliceDraft
 from ingest_core.store import reslices
 from ingest_core.store.columns import in_namespace, in_partition, partition_values
-from ingest_core.store.cursor_events import COVERS
+from ingest_core.store.cursor_events import COVERS, anchor_event, begun_at, coverage_of, covering_columns, genuine
+from ingest_core.store.cursor_future import believed_value, stands_ahead
+from ingest_core.store.cursor_rows import cursor_row, namespace_from
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import insert_new, locked
 from ingest_core.store.estimates import read_arrivals, read_estimates, read_history
@@ -87,29 +97,36 @@ class SqlPlanTransaction:
 
     def lock_cursor(self, namespace: Namespace) -> CursorState | None:
         """The namespace's watermark, locked until the transaction ends."""
-        cursor = ing_cursor
-        query = sa.select(
-            cursor.c.normalized_instant,
-            cursor.c.anchor_instant,
-            cursor.c.settled_instant,
-            cursor.c.bound_from,
-            cursor.c.bound_to,
-            cursor.c.lag_seconds,
-            cursor.c.lag_changed_at,
-        ).where(in_namespace(cursor, namespace))
-        row = self._connection.execute(self._locked(query)).first()
-        return CursorState(*row) if row else None
+        row = cursor_row(self._connection, namespace, lock=self._lock)
+        if row is None:
+            return None
+        now = self._database.now(self._connection)
+        ahead = stands_ahead(row, now)
+        begun = anchor_event(self._connection, namespace) if ahead else None
+        return CursorState(
+            value=believed_value(self._connection, namespace, row, now),
+            anchor=begun_at(begun) if begun else row.anchor_instant,
+            settled=None if ahead or (row.settled_instant and row.settled_instant > now) else row.settled_instant,
+            bound_from=row.bound_from,
+            bound_to=row.bound_to,
+            lag_seconds=row.lag_seconds,
+            lag_changed_at=min(row.lag_changed_at, now) if row.lag_changed_at else None,
+            ahead=row.normalized_instant if ahead else None,
+        )
 
     def watermark(self, namespace: Namespace) -> datetime | None:
         """Another namespace's watermark, as it is now."""
-        query = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
-        return self._connection.execute(query).scalar()
+        row = cursor_row(self._connection, namespace)
+        return self._believed(namespace, row) if row else None
+
+    def _believed(self, namespace: Namespace, row: sa.Row[Any]) -> datetime:
+        return believed_value(self._connection, namespace, row, self._database.now(self._connection))
 
     def predecessor(self, namespace: Namespace) -> datetime | None:
         """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""
         cursor, instance = ing_cursor, ing_schedule_instance
         query = (
-            sa.select(cursor.c.normalized_instant, instance.c.trigger_params)
+            sa.select(cursor, instance.c.trigger_params)
             .join(instance, instance.c.id == cursor.c.schedule_instance_id)
             .where(
                 in_partition(cursor, namespace.partition),
@@ -119,28 +136,30 @@ class SqlPlanTransaction:
             .order_by(cursor.c.updated_at.desc(), cursor.c.id.desc())
         )
         standing = (row for row in self._connection.execute(query) if not row.trigger_params.get("query"))
-        return next((row.normalized_instant for row in standing), None)
+        return next((self._believed(namespace_from(row), row) for row in standing), None)
 
     def arrivals(self, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
         """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""
-        return read_arrivals(self._connection, namespace, since, clock_since)
+        now = self._database.now(self._connection)
+        return read_arrivals(self._connection, namespace, since, clock_since, now)
 
     def coverage(self, namespace: Namespace, window: Window) -> Iterator[Coverage]:
         """What of the window was read and when, in order of time."""
         event = ing_cursor_event
         query = (
-            sa.select(event.c.window_from, event.c.window_to, event.c.as_of, event.c.range, event.c.event_type)
+            sa.select(*covering_columns(CursorType.TIME))
             .where(
                 in_namespace(event, namespace),
                 COVERS,
+                genuine(self._database.now(self._connection)),
                 event.c.window_to > window.start,
                 event.c.window_from < window.end,
             )
             .order_by(event.c.window_to)
         )
-        for start, end, as_of, part, event_type in self._stream(query):
-            settled = event_type == EventType.COMPACT.value  # or it would not have been compacted
-            yield Coverage(Window(start, end), LONG_SETTLED if settled else as_of, range_of(part))
+        for row in self._stream(query):
+            settled = row.event_type == EventType.COMPACT.value  # or it would not have been compacted
+            yield replace(coverage_of(row), as_of=LONG_SETTLED) if settled else coverage_of(row)
 
     def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
         """What of the window is in a live task, in order of time, or in an open re-slice request."""

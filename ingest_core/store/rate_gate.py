@@ -1,12 +1,14 @@
 """The rate gate in the database: unreachable means no request."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.gate.bucket import GateState, moved_back, take_turn
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import GateDecision, Permit
+from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.work import Partition
 from ingest_core.registry.limits import rate_part
@@ -29,14 +31,14 @@ class SqlRateGate:
         """Take a turn; refused, and nothing taken, if it would come after the deadline."""
 
         def work(connection: sa.Connection) -> Permit:
-            state = self._locked_state(connection, key)
-            after, wait = take_turn(state, rate, self._database.now(connection))
+            state, now = self._locked_state(connection, key)
+            after, wait = take_turn(state, rate, now)
             if wait > deadline:
                 return Permit(GateDecision.REJECT, wait)
             connection.execute(
                 sa.update(ing_rate_gate)
                 .where(ing_rate_gate.c.rate_key == key)
-                .values(tat=after.tat, updated_at=self._database.now_sql())
+                .values(tat=after.tat, cooldown_until=after.cooldown_until, updated_at=self._database.now_sql())
             )
             return Permit.after(wait)
 
@@ -49,32 +51,32 @@ class SqlRateGate:
 
     def closed(self, key: str) -> bool:
         """Whether nobody may ask just now."""
-        until = sa.select(ing_rate_gate.c.cooldown_until).where(ing_rate_gate.c.rate_key == key)
         with self._database.read() as connection:
-            moment = connection.execute(until).scalar()
-            return moment is not None and moment > self._database.now(connection)
+            row = connection.execute(_state_query(key)).first()
+            now = self._database.now(connection)
+            return row is not None and _state_of(row, now).cooldown_until > now
 
     def _cool_down(self, key: str, span: timedelta) -> None:
 
         def work(connection: sa.Connection) -> None:
-            state = self._locked_state(connection, key)
-            until = max(state.cooldown_until, self._database.now(connection) + span)
+            state, now = self._locked_state(connection, key)
+            until = max(state.cooldown_until, now + span)
             connection.execute(
                 sa.update(ing_rate_gate)
                 .where(ing_rate_gate.c.rate_key == key)
-                .values(cooldown_until=until, updated_at=self._database.now_sql())
+                .values(tat=state.tat, cooldown_until=until, updated_at=self._database.now_sql())
             )
 
         self._database.transact(work)
 
-    def _locked_state(self, connection: sa.Connection, key: str) -> GateState:
-        query = sa.select(ing_rate_gate.c.tat, ing_rate_gate.c.cooldown_until).where(ing_rate_gate.c.rate_key == key)
-        row = connection.execute(locked(query)).first()
-        if row:
-            return GateState(row.tat, row.cooldown_until)
+    def _locked_state(self, connection: sa.Connection, key: str) -> tuple[GateState, datetime]:
+        """The gate as it is, and the time: the lock may have been waited for."""
+        row = connection.execute(locked(_state_query(key))).first()
         now = self._database.now(connection)
+        if row:
+            return _state_of(row, now), now
         connection.execute(sa.insert(ing_rate_gate).values(rate_key=key, tat=now, cooldown_until=now, updated_at=now))
-        return GateState(now, now)
+        return GateState(now, now), now
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate that holds today, whatever it was when the plan was made."""
@@ -87,3 +89,14 @@ class SqlRateGate:
             return planned
         merged = merge_block(rows, "rate_limit", partition.endpoint_name, partition.operation_code.value, now)
         return rate_part(merged)
+
+
+def _state_query(key: str) -> sa.Select[Any]:
+    table = ing_rate_gate
+    return sa.select(table.c.tat, table.c.cooldown_until, table.c.updated_at).where(table.c.rate_key == key)
+
+
+def _state_of(row: sa.Row[Any], now: datetime) -> GateState:
+    """What the row says; written by a clock that was ahead, it would keep everybody waiting until that time."""
+    state, ahead = GateState(row.tat, row.cooldown_until), row.updated_at - now
+    return moved_back(state, ahead) if ahead > CLOCK_SLACK else state

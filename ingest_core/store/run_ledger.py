@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import BatchStatus, EventType, Operation, RunStatus, TaskStatus
 from ingest_core.model.errors import PagingLoop
 from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected, Witnesses
@@ -249,10 +250,12 @@ class SqlRunLedger:
         """The coverage event commits with the end of the task; the watermark follows later."""
         task = run.task
         assert outcome.as_of is not None
+        # Asked for by a clock that was ahead and has been set back: when that was is not known, so nothing is covered.
+        misdated = outcome.as_of > now + CLOCK_SLACK
         append_event(
             connection,
             task.namespace,
-            EventType.COVERAGE,
+            EventType.VOID if misdated else EventType.COVERAGE,
             covered,
             now=now,
             as_of=outcome.as_of,

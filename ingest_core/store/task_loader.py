@@ -39,7 +39,7 @@ class TaskLoader:
                 planned = SpecSnapshot.from_json(row.provenance_config_snapshot)
                 specs[row.plan_id] = self._credentials.of(connection, planned, now)
             count = self._slices_of(connection, row)
-            found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds, count)
+            found[row.id] = _task(connection, row, specs[row.plan_id], ttl_seconds, count, now)
         return [found[task_id] for task_id in ids]
 
     def _slices_of(self, connection: sa.Connection, row: sa.Row[Any]) -> int:
@@ -72,9 +72,17 @@ def _query() -> sa.Select[Any]:
     )
 
 
-def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_seconds: int, slice_count: int) -> Task:
+def _task(
+    connection: sa.Connection,
+    row: sa.Row[Any],
+    spec: SpecSnapshot,
+    ttl_seconds: int,
+    slice_count: int,
+    now: datetime,
+) -> Task:
     namespace = namespace_of(spec, row.namespace_key)
-    watermark = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
+    reached = sa.select(ing_cursor.c.normalized_instant).where(in_namespace(ing_cursor, namespace))
+    watermark: datetime | None = connection.execute(reached).scalar()
     budget = row.slice_spec.get("budget")
     return Task(
         lease=Lease(row.id, row.lease_owner, row.fence_no, ttl_seconds),
@@ -90,7 +98,8 @@ def _task(connection: sa.Connection, row: sa.Row[Any], spec: SpecSnapshot, ttl_s
         params=row.params,
         range=range_of(row.params.get("range")) if spec.window else None,
         ids=values_of(row.expr_snapshot, ID_FIELD) if spec.window is None else (),
-        watermark=connection.execute(watermark).scalar(),
+        # One that stands in the future says nothing of what came late.
+        watermark=watermark if watermark is None or watermark <= now else None,
         budget=BudgetPayload.model_validate(budget) if budget else None,
         slice_count=slice_count,
         control_version=row.control_version,

@@ -5,7 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import LEASED_TASKS, ControlState, Operation, TaskStatus
+from ingest_core.model.clock import CLOCK_SLACK
+from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.work import Due, Lease, Partition, Resting, SlotCaps, Task, flow_owner
 from ingest_core.store.claims import (
     NOBODY,
@@ -35,6 +36,7 @@ MAX_CLAIM = 1000
 
 _REAP_CHUNK = 500
 _LEASED = [status.value for status in LEASED_TASKS]
+_LIVE = [status.value for status in LIVE_TASKS]
 _FREE = {"lease_owner": None, "leased_until": None}
 _EXPIRED = {"code": "LEASE_EXPIRED", "message": "the lease expired"}
 _ABANDONED = {"code": "FLOW_RUN_ENDED", "message": "its flow run ended without it"}
@@ -127,6 +129,23 @@ class SqlTaskQueue:
 
         return self._database.transact(work)
 
+    def repair_clock(self) -> int:
+        """Let the delays of tasks that a clock ahead of now has leased or put off begin now; how many."""
+
+        def work(connection: sa.Connection) -> int:
+            now = self._database.now(connection)
+            misdated = ing_task.c.updated_at > now + CLOCK_SLACK
+            query = sa.select(ing_task).where(ing_task.c.status_code.in_(_LIVE), misdated)
+            rows = connection.execute(locked(query.order_by(ing_task.c.id).limit(_REAP_CHUNK), skip_locked=True)).all()
+            for row in rows:
+                _begin_now(connection, row, now)
+            return len(rows)
+
+        total = 0
+        while changed := self._database.transact(work):
+            total += changed
+        return total
+
     def give_back_held(self, flow_run_id: str) -> list[Due]:
         """Queue again what the processes of a flow run still hold, now that they are gone; which."""
         held = ing_task.c.lease_owner.startswith(flow_owner(flow_run_id, ""), autoescape=True)
@@ -200,6 +219,17 @@ class SqlTaskQueue:
                 if (moment := _earliest(connection, in_partition(ing_task, partition), column, states)) is not None
             ]
         return max(min(due) - now, timedelta(0)) if due else None
+
+
+def _begin_now(connection: sa.Connection, row: sa.Row[Any], now: datetime) -> None:
+    """A lease or a wait lasts as long as it was meant to, but from now on; a live worker renews its lease as ever."""
+    ahead: timedelta = row.updated_at - now
+    values: dict[str, Any] = {"updated_at": now}
+    if row.scheduled_at > now:
+        values["scheduled_at"] = row.scheduled_at - ahead
+    if row.leased_until is not None:
+        values["leased_until"] = row.leased_until - ahead
+    connection.execute(sa.update(ing_task).where(ing_task.c.id == row.id).values(values))
 
 
 def _due(row: sa.Row[Any]) -> Due:

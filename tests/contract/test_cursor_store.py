@@ -56,8 +56,8 @@ def cover(stores: Stores, start: float, end: float, part: IdRange | None = None)
             NAMESPACE,
             EventType.COVERAGE,
             Window(at(start), at(end)),
-            now=at(9),
-            as_of=at(9),
+            now=at(900),
+            as_of=at(900),
             lineage={"plan_id": 1, "task_id": 1},
             key_parts=(1, start, end, *([part.json()] if part else [])),
             value=at(end),
@@ -282,6 +282,7 @@ def many_above_a_hole(stores: Stores, number: int) -> None:
             **{name: value for name, value in pattern.items() if name != "id"},
             "window_from": at(hour),
             "window_to": at(hour + 1),
+            "as_of": at(hour + 2),
             "idempotent_key": f"event {hour}",
         }
         for hour in range(2, number)

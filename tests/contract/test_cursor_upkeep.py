@@ -122,7 +122,9 @@ class TestShow:
         assert shown["furthest"] == format_instant(at(4))
         assert (shown["blocked_by"]["task_id"], shown["blocked_by"]["status"]) == (runs[1].task.lease.task_id, "FAILED")
         assert shown["moved_by"]["task_id"] == runs[0].task.lease.task_id
-        assert shown["events"] == {"ANCHOR": 1, "COVERAGE": 3, "COMPACT": 0, "ADOPT": 0}
+        assert shown["events"] == {
+            "ANCHOR": 1, "COVERAGE": 3, "COMPACT": 0, "ADOPT": 0, "VOID": 0, "SET_BACK": 0,
+        }  # fmt: skip
 
     def test_of_several_that_fit_none_is_chosen(self, stores: Stores) -> None:
         open_at(stores, 0)

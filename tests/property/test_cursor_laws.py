@@ -1,10 +1,11 @@
 """Laws of frontiers over ids, of frontiers that follow events one by one, and of compaction."""
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from random import Random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ingest_core.cursor.frontier import (
@@ -25,7 +26,7 @@ from ingest_core.model.window import Window
 from ingest_core.model.work import Coverage
 from ingest_core.planning.needs import LONG_SETTLED, Need, needs_by_range, needs_reading, settled_until, survey
 from tests.support.specs import crossref_spec
-from tests.support.strategies import HORIZON, ORIGIN, minute, minute_windows, minutes_of, window_lists
+from tests.support.strategies import HORIZON, ORIGIN, minute, minute_window, minute_windows, minutes_of, window_lists
 
 LAST = 10**38 - 1
 STARTS = st.integers(0, HORIZON)
@@ -64,12 +65,19 @@ def test_an_id_frontier_knows_no_order_and_no_repetition(start: int, one: list[I
 
 
 PARTS = st.sampled_from([None, None, IdRange("uid", None, 9), IdRange("uid", 10, None)])
-EVENTS = st.lists(st.tuples(minute_windows(), PARTS), max_size=8).map(
-    lambda all_: [Coverage(window, minute(0), part) for window, part in all_]
-)
+MOMENTS = st.integers(0, 2 * HORIZON).map(minute)
+EVENTS = st.lists(st.builds(Coverage, minute_windows(), MOMENTS, PARTS), max_size=8)
+
+
+CUT_SHORT = [
+    Coverage(minute_window(0, 10), minute(5)),
+    Coverage(minute_window(3, 9), minute(20)),
+]
+"""Of the window that ends last only the beginning counts."""
 
 
 @given(STARTS, EVENTS, st.booleans())
+@example(9, CUT_SHORT, True)
 def test_reading_in_order_and_no_further_than_the_first_hole_comes_to_the_same(
     start: int, events: list[Coverage], falling: bool
 ) -> None:
@@ -85,6 +93,33 @@ def test_reading_in_order_and_no_further_than_the_first_hole_comes_to_the_same(
         above = sorted((one for one in events if one.window.start >= value), key=lambda one: one.window.start)
         ordered = whole_in_order([*sorted(across, key=lambda one: one.window.start), *above], descending=False)
         assert fold_rising(value, ordered) == fold_frontier(value, read)
+
+
+@given(EVENTS)
+def test_exactly_the_instants_before_the_reading_count_as_read(events: list[Coverage]) -> None:
+    """Against a model that asks for each minute and each half of the ids whether a reading of it came later."""
+    windows = {event.window for event in events}
+    halves = (IdRange("uid", None, 9), IdRange("uid", 10, None))
+    expected = {
+        number
+        for window in windows
+        for number in minutes_of(window)
+        if all(any(_read(event, window, number, half) for event in events) for half in halves)
+    }
+    assert minutes_of(*(one.window for one in whole_coverage(events))) == expected
+
+
+def _read(event: Coverage, window: Window, number: int, half: IdRange) -> bool:
+    return event.window == window and event.range in (None, half) and minute(number) < event.as_of
+
+
+@given(STARTS, EVENTS, MOMENTS)
+def test_a_frontier_never_passes_the_last_reading(start: int, events: list[Coverage], later: datetime) -> None:
+    value = minute(start)
+    frontier = fold_frontier(value, [one.window for one in whole_coverage(events)])
+    assert frontier <= max([value, *(one.as_of for one in events)])
+    again = [replace(one, as_of=max(one.as_of, later)) for one in events]
+    assert fold_frontier(value, [one.window for one in whole_coverage(again)]) >= frontier, "later readings cover more"
 
 
 @given(STARTS, EVENTS, st.booleans())
@@ -118,7 +153,6 @@ def test_a_value_is_ahead_of_its_events_or_behind_or_there(stored: int, told: in
 CONFIG = crossref_spec().time.model_copy(
     update={"lag_seconds": 120, "lookback_seconds": 300, "recheck_seconds": 60, "unit": TimeUnit.MINUTE}
 )
-MOMENTS = st.integers(0, 2 * HORIZON).map(minute)
 READINGS = st.lists(st.builds(Coverage, minute_windows(), MOMENTS, PARTS), max_size=5)
 
 

@@ -130,7 +130,7 @@ HOUR = minute_window(0, 60)
 
 def readings_of(parts: list[tuple[IdRange, int]]) -> list[Coverage]:
     """Ranges of one window, each read at a minute."""
-    return [Coverage(HOUR, minute(as_of), part) for part, as_of in parts]
+    return [Coverage(HOUR, minute(HORIZON + as_of), part) for part, as_of in parts]
 
 
 READ_PARTS = st.lists(st.tuples(id_ranges(), st.integers(0, 9)), max_size=6)
@@ -163,13 +163,13 @@ class TestRanges:
             if numbers_of(*(one for one, at in parts if at >= as_of)) == numbers_of(IdRange("uid"))
         ]
 
-        assert whole_as_of(readings_of(parts)) == (minute(max(since)) if since else None)
+        assert whole_as_of(readings_of(parts)) == (minute(HORIZON + max(since)) if since else None)
 
     @given(READ_PARTS, window_lists())
     def test_windows_read_at_once_and_those_read_in_parts_both_move_the_frontier(
         self, parts: list[tuple[IdRange, int]], whole: list[Window]
     ) -> None:
-        events = [*readings_of(parts), *(Coverage(window, minute(0)) for window in whole)]
+        events = [*readings_of(parts), *(Coverage(window, minute(HORIZON)) for window in whole)]
         read = [one.window for one in whole_coverage(events)]
         complete = whole_as_of(readings_of(parts)) is not None
 

@@ -88,13 +88,17 @@ def cells(window: Window, part: IdRange | None = None) -> set[Cell]:
 
 
 def wanted(events: list[Coverage], live: list[Window], config: WindowSpec, now: datetime, *, once: bool) -> set[Cell]:
-    """D6, minute by minute and id by id: not settled, not in a live task, not read within the last recheck."""
+    """D6, minute by minute and id by id: not settled, not in a live task, not read within the last recheck.
+
+    A reading says nothing of what came after it.
+    """
     left = cells(WINDOW)
     for event in events:
         for number, one in cells(event.window, event.range):
             settled = event.as_of >= minute(number + 1) + config.lag + config.lookback
             just_read = now - event.as_of < timedelta(seconds=config.recheck_seconds)
-            if settled or just_read or once:
+            read = event.as_of >= minute(number + 1)  # what came after it was asked for is not in a reading
+            if read and (settled or just_read or once):
                 left.discard((number, one))
     return left - {cell for window in live for cell in cells(window)}
 
@@ -165,7 +169,7 @@ def test_of_a_window_that_was_read_in_part_exactly_the_missing_ranges_are_needed
         parts = [*filter(None, parts[0].apart()), *parts[1:]]
     read = [part for part in parts if data.draw(st.booleans())]
     place, settled = data.draw(windows()), minute(HORIZON) + config.lag + config.lookback
-    as_of = minute(0) if once else settled
+    as_of = minute(HORIZON) if once else settled
     needs = found([Coverage(place, as_of, part) for part in read], [], config, settled + 99 * MINUTE, once=once)
     here = [need for need in needs if need.window == place] if read else [Need(place)]
 

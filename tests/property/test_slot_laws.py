@@ -134,3 +134,11 @@ def test_a_look_believes_what_it_saw_at_every_glance(glances: list[dict[str, int
 def test_notes_that_somebody_spoilt_are_forgotten() -> None:
     for spoilt in (None, "x", [1], {"ingest.total": 3}, {"ingest.total": ["now", 3]}, {"ingest.total": ["now"]}):
         assert read_looks(spoilt) == {}
+
+
+def test_a_look_by_a_clock_that_was_ahead_does_not_keep_a_slot() -> None:
+    surplus = {PARTITIONS[0]: 1}
+    known = decide_frees({}, surplus, BEGIN + timedelta(days=1000), APART).watch
+    known = decide_frees(known, surplus, BEGIN, APART).watch
+    assert known == {PARTITIONS[0]: Suspicion(BEGIN, 1)}
+    assert decide_frees(known, surplus, BEGIN + APART, APART).free == surplus

@@ -32,7 +32,7 @@ def open_at(stores: Stores, hour: float, namespace: Namespace = NAMESPACE, **col
             connection,
             namespace,
             at(hour),
-            now=at(0),
+            now=at(hour),
             lineage=LINEAGE,
             window=Window(at(hour), at(hour + 1)),
             **columns,
@@ -46,13 +46,14 @@ def cover(
     *,
     namespace: Namespace = NAMESPACE,
     as_of: float = 90,
-    written: float = 9,
+    written: float | None = None,
     part: IdRange | None = None,
 ) -> None:
     """Write a coverage event as the end of a task would, and let the value follow."""
+    now = at(as_of if written is None else written)
     with stores.database.write() as connection:
         append_event(
-            connection, namespace, EventType.COVERAGE, Window(at(start), at(end)), now=at(written), as_of=at(as_of),
+            connection, namespace, EventType.COVERAGE, Window(at(start), at(end)), now=now, as_of=at(as_of),
             lineage=LINEAGE, key_parts=(start, end, as_of, *([part.json()] if part else [])), value=at(end), part=part,
             observed_max=at(end - 0.5),
         )  # fmt: skip

@@ -140,6 +140,11 @@ class TestWhereAnAttemptBegins:
         assert anew == Checkpoint(restarts=1, shortfall=2)
         assert not anew.started
 
+    def test_a_token_dated_ahead_of_the_clock_means_from_the_start(self) -> None:
+        anew = resume_point(paging(position="CLIENT", token_ttl_seconds=300), READ, at("09:00"))
+
+        assert anew == Checkpoint(restarts=1, shortfall=2)
+
     @pytest.mark.parametrize("checkpoint", [READ, replace(READ, token_at=None)])
     def test_a_token_without_a_lifetime_does_not_age(self, checkpoint: Checkpoint) -> None:
         assert (

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import PagePosition
 from ingest_core.model.spec import PaginationSpec
 from ingest_core.model.work import Checkpoint
@@ -27,4 +28,6 @@ def resume_point(pagination: PaginationSpec, checkpoint: Checkpoint, now: dateti
 def _expired(pagination: PaginationSpec, checkpoint: Checkpoint, now: datetime) -> bool:
     if pagination.token_ttl_seconds is None or checkpoint.token_at is None:
         return False
-    return now - checkpoint.token_at > timedelta(seconds=pagination.token_ttl_seconds)
+    age = now - checkpoint.token_at
+    # One from the future was given under a clock that was ahead: its age is not known.
+    return age > timedelta(seconds=pagination.token_ttl_seconds) or age < -CLOCK_SLACK

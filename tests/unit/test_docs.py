@@ -161,6 +161,19 @@ def test_every_reason_for_quarantine_is_explained() -> None:
     assert [reason.value for reason in QuarantineReason if f"| `{reason.value}` |" not in told] == []
 
 
+def test_every_habit_that_cannot_be_detected_is_listed_and_no_other() -> None:
+    from tests.support.habit_excuses import UNDETECTABLE
+
+    _, _, told = _sections("life-cycle.md")["Task"].partition("**What cannot be detected.**")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines() if line.startswith("|")]
+    assert {row[0]: row[-1] for row in rows[2:]} == {one.name: "yes" if one.weak else "no" for one in UNDETECTABLE}
+
+
+def test_every_end_signal_is_explained() -> None:
+    told = _text(DOCS / "life-cycle.md")
+    assert [signal.value for signal in codes.EndSignal if f"| `{signal.value}` |" not in told] == []
+
+
 def test_every_table_is_in_the_glossary() -> None:
     from ingest_core.store.tables import metadata
 

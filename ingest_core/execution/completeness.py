@@ -60,7 +60,9 @@ def judge_end(
     `agrees`: whether the pass before this one brought exactly the same records.
     """
     missing = max(0, checkpoint.total - distinct) if checkpoint.total is not None else 0
-    unstable = checkpoint.unsure and not agrees
+    # Records that left before they were read, or that a token skipped: the largest total was never reached.
+    left = distinct < (checkpoint.most_total or 0) and not missing
+    unstable = (checkpoint.unsure or left) and not agrees
     if checkpoint.accepted is not None:
         return Verdict(Judgement.ACCEPTED if missing or unstable else Judgement.COMPLETE, missing=missing)
     if unstable:
@@ -80,7 +82,7 @@ def judge_end(
 
 def _unstable(checkpoint: Checkpoint, missing: int) -> Verdict:
     if checkpoint.passes + 1 < MAX_PASSES:
-        why = "pages were found by position: another pass must bring the same records"
+        why = "pages were found by position, or the total fell: another pass must bring the same records"
         return Verdict(Judgement.AGAIN, why, missing)
     why = f"records changed places while they were read: {MAX_PASSES} passes brought different ones"
     return Verdict(Judgement.CUT, why, missing, ResliceReason.UNSTABLE)

@@ -165,9 +165,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
     before = walk.checkpoint
     confirmed = page.total is not None and len(walk.seen) >= page.total
     counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
-    fell = page.total is not None and before.total is not None and page.total < before.total
-    # Where records have left, those that came before reach a total that leaves out others.
-    shifted = (before.counting and page.count > 0) or (counts and not confirmed) or fell or step.rewound
+    shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
     return replace(
         before,
         page_no=batch.page_no,
@@ -179,6 +177,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
         reslice=step.reslice,
         total=before.total if page.total is None else page.total,
         first_total=page.total if before.first_total is None else before.first_total,
+        most_total=max(filter(None, (before.most_total, page.total)), default=before.most_total),
         rewinds=before.rewinds + step.rewound,
         counting=counts,
         unsure=before.unsure or shifted,

@@ -156,6 +156,8 @@ class Checkpoint:
     """The last total that was stated in this pass, unless it is an estimate."""
     first_total: int | None = None
     """The first total of this pass: what a result that grows without end is measured by."""
+    most_total: int | None = None
+    """The largest total of this pass: where records leave, a later and smaller one may be reached without others."""
     rewinds: int = 0
     """How often this pass went back because records had left the result."""
     limit: str | None = None

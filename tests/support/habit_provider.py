@@ -81,7 +81,8 @@ class HabitProvider:
         self.states.append(self._state())
         place, bounds, rows = self._read(request)
         fault = dict(self.habits.faults).get(number)
-        answer = spoilt(self._answer(place, bounds, rows, number), fault, self._last)
+        before = self._last if self.log and self.log[-1].bounds == bounds else []
+        answer = spoilt(self._answer(place, bounds, rows, number), fault, before)
         said = said_by(answer) + (f", fault {fault}" if fault else "")
         correlation = request.headers["X-Ingest-Correlation-Id"]
         self.log.append(Asked(number, correlation, bounds, place, said, answer))

@@ -131,6 +131,7 @@ def test_a_dry_run_shows_its_page_and_writes_no_row(room: ControlRoom, patra: Pa
         ({"source": "crossref", "pace": {"page_size": 1001}}, "page_size 1001 is above max_page_size 1000"),
         ({"source": "crossref", "pace": {"step": "90 minutes"}}, "step 1:30:00 is not a multiple of HOUR"),
         ({"source": "crossref", "overrides": {"rate": "1"}}, "'rate' cannot be set for one plan"),
+        ({"source": "crossref", "now": "2999-01-01T00:00:00Z"}, "is ahead of the database's clock"),
     ],
     ids=str,
 )

@@ -1,6 +1,8 @@
 """The database's clock jumps ahead and is set back: nothing that was written meanwhile does lasting harm."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from ingest_core.model.spec import RateSpec
 from ingest_core.model.window import Window
 from ingest_core.outbox.ports import Failure
 from ingest_core.planning.estimate import Estimate
+from ingest_core.planning.report import PlanReport
 from ingest_core.store import cursor_future
 from ingest_core.store.database import Database
 from ingest_core.store.outbox import SqlOutbox
@@ -158,10 +161,11 @@ class TestHarvests:
     def test_a_now_ahead_of_the_clock_is_refused_by_every_step_that_writes(self, desk: Desk) -> None:
         ahead = desk.database.now() + timedelta(minutes=1)
         compiled_ = desk.planner.compile(request(0))
-        for plan in (
+        steps: list[Callable[[], PlanReport]] = [
             lambda: desk.planner.plan(request(0), fired(), ahead),
             lambda: desk.planner.derive(request(0), fired(), 1, compiled_, ahead),
-        ):
+        ]
+        for plan in steps:
             with pytest.raises(BadInput) as refused:
                 plan()
             assert refused.value.code == "NOW_AHEAD"
@@ -257,7 +261,7 @@ class TestSetBack:
         assert seen is not None
         done = together(
             *(
-                lambda one=one: one.cursors.set_back(namespace, seen, reason="r", by="ann")  # type: ignore[misc]
+                lambda one=one: one.cursors.set_back(namespace, seen, reason="r", by="ann")
                 for one in (stores, wire(other))
             )
         )
@@ -283,7 +287,7 @@ class TestSetBack:
         assert desk.plan().plan.slices > 0
 
     def test_a_campaign_from_the_newest_down_that_began_in_the_future_goes_on(self, desk: Desk) -> None:
-        how = {"operation": BACKFILL, "campaign": "all", "newest_first": True}
+        how: dict[str, Any] = {"operation": BACKFILL, "campaign": "all", "newest_first": True}
         desk.plan(0, **how)
         last = max(rows(desk.database, ing_task), key=lambda row: row["window_to"])
         future = at(24 * 365)

@@ -40,9 +40,9 @@ class UnsetCheck:
         """The part's first page, empty where it cannot be asked for; SPLIT_FIELD_MISSING if the parts are not all."""
         if can_read_unset(self.fetcher.spec):
             found = fetch()
-            return replace(found, notes=self._shortfall(_total(found)) or [])
-        notes = self._shortfall(0)
-        if notes is None:
+            return replace(found, notes=self._compare(_total(found))[0])
+        notes, proven = self._compare(0)
+        if not proven:
             raise self._refusal(f"no total shows whether records lack {self.part.field!r}")
         return replace(self._count(self.numbers), page=replace(NO_RECORDS, total=0), notes=notes)
 
@@ -51,24 +51,24 @@ class UnsetCheck:
         """All numbers: what the other parts of the window hold together."""
         return IdRange(self.part.field)
 
-    def _shortfall(self, own: int | None) -> list[Rejected] | None:
-        """A note if the totals do not add up, within the shortfall's limit; none where totals prove nothing."""
+    def _compare(self, own: int | None) -> tuple[list[Rejected], bool]:
+        """A note of the records in no part, within the limit; and whether the totals prove that it names them all."""
         if self.fetcher.spec.paging.total_kind is TotalKind.ESTIMATE:
-            return None
+            return [], False
         total = missing = 0
         for number in range(ROUNDS):
             asked = [None, self.numbers] if number % 2 == 0 else [self.numbers, None]
             said = {part: _total(self._count(part)) for part in asked}
             stated, held = said[None], said[self.numbers]
             if stated is None or held is None or own is None:
-                return None
+                return [], False
             lacking = stated - held - own
             if lacking <= 0:
-                return [] if self._is_proof(stated) else None
+                return [], self._is_proof(stated)
             total, missing = (stated, lacking) if number == 0 or lacking < missing else (total, missing)
         if missing > shortfall_limit(total, self.fetcher.spec.paging.max_shortfall):
             raise self._refusal(f"{missing} of {total} records are in no range of {self.part.field!r}")
-        return [self._note(total, missing)] if self._is_proof(total) else None
+        return [self._note(total, missing)], self._is_proof(total)
 
     def _note(self, total: int, missing: int) -> Rejected:
         held = {"part": self.part.json(), "total": total, "received": total - missing}

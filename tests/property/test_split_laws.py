@@ -36,6 +36,7 @@ def check(harvest: Harvest, truth: list[int | None]) -> None:
 @example(LACKING, "no NOT", "noisy", 2, None, False)
 @example(LACKING, "NOT RANGE", "exact", 0, None, True)
 @example([None] * CAP, "NOT RANGE", "exact", 1, 5, True)
+@example([None, None, *([0] * 6)], "NOT RANGE", "exact", 1, 5, True)
 @example([*range(CAP - 1), *([None] * 20)], "no NOT", "capped", 0, None, False)
 def test_a_day_is_covered_only_if_every_record_is_stored(
     numbers: list[int | None], rules: str, total: str, budget: int, target: int | None, null_logic: bool

@@ -40,9 +40,9 @@ class UnsetCheck:
         """The part's first page, empty where it cannot be asked for; SPLIT_FIELD_MISSING if the parts are not all."""
         if can_read_unset(self.fetcher.spec):
             found = fetch()
-            return replace(found, notes=self._shortfall(_total(found)) or [])
-        notes = self._shortfall(0)
-        if notes is None:
+            return replace(found, notes=self._compare(_total(found))[0])
+        notes, proven = self._compare(0)
+        if not proven:
             raise self._refusal(f"no total shows whether records lack {self.part.field!r}")
         return replace(self._count(self.numbers), page=replace(NO_RECORDS, total=0), notes=notes)
 
@@ -51,30 +51,29 @@ class UnsetCheck:
         """All numbers: what the other parts of the window hold together."""
         return IdRange(self.part.field)
 
-    def _shortfall(self, own: int | None) -> list[Rejected] | None:
-        """A note if the totals do not add up, within the shortfall's limit; none where totals prove nothing."""
+    def _compare(self, own: int | None) -> tuple[list[Rejected], bool]:
+        """A note of the records in no part, within the limit; and whether the totals prove that it names them all."""
+        if self.fetcher.spec.paging.total_kind is TotalKind.ESTIMATE:
+            return [], False
         total = missing = 0
         for number in range(ROUNDS):
             asked = [None, self.numbers] if number % 2 == 0 else [self.numbers, None]
             said = {part: _total(self._count(part)) for part in asked}
             stated, held = said[None], said[self.numbers]
-            if stated is None or held is None or own is None or not self._is_proof(stated):
-                return None
+            if stated is None or held is None or own is None:
+                return [], False
             lacking = stated - held - own
             if lacking <= 0:
-                return []
+                return [], self._is_proof(stated)
             total, missing = (stated, lacking) if number == 0 or lacking < missing else (total, missing)
         if missing > shortfall_limit(total, self.fetcher.spec.paging.max_shortfall):
             raise self._refusal(f"{missing} of {total} records are in no range of {self.part.field!r}")
-        return [self._note(total, missing)]
+        return [self._note(total, missing)], self._is_proof(total)
 
     def _note(self, total: int, missing: int) -> Rejected:
-        place, fragment = (
-            self.fetcher.spec.response.total_path or "$",
-            canonical_json(
-                {"window": self.window.json(), "part": self.part.json(), "total": total, "received": total - missing}
-            ),
-        )
+        held = {"part": self.part.json(), "total": total, "received": total - missing}
+        fragment = canonical_json({"window": self.window.json(), **held})
+        place = self.fetcher.spec.response.total_path or "$"
         return Rejected(QuarantineReason.SHORTFALL, place, fragment, hash_text(fragment))
 
     def _count(self, part: IdRange | None) -> FetchedPage:
@@ -85,17 +84,15 @@ class UnsetCheck:
         return self.fetcher.ask(request, lambda body: decode_page(body, spec), spec.response, repeatable=True)
 
     def _is_proof(self, total: int) -> bool:
-        """Whether totals are counts: no estimates, and not cut off at the number of records that can be read."""
+        """Whether totals that add up show that nothing is missing: they may be cut off where reading ends."""
         paging = self.fetcher.spec.paging
-        caps = (paging.max_records, paging.max_page * paging.page_size if paging.max_page else None)
-        return paging.total_kind is not TotalKind.ESTIMATE and total not in caps
+        return total not in (paging.max_records, paging.max_page * paging.page_size if paging.max_page else None)
 
     def _refusal(self, what: str) -> UpstreamError:
         field = self.part.field
-        remedy = (
-            f"add render rules that write NOT EXISTS or NOT RANGE of {field!r}, "
-            "or set slicing.split_field to a number that every record has"
-        )
+        rules = f"render rules that write NOT EXISTS or NOT RANGE of {field!r}"
+        mend = f"correct the {rules}" if can_read_unset(self.fetcher.spec) else f"add {rules}"
+        remedy = f"{mend}, or set slicing.split_field to a number that every record has"
         message = f"the window was split by {field!r}, and {what}: it is not covered ({remedy})"
         return UpstreamError(CODE, message, moved=False)
 

@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from ingest_core.model.shortfall import shortfall_limit
@@ -31,8 +31,13 @@ def check(harvest: Harvest, truth: list[int | None]) -> None:
 @example(LACKING, "no NOT", "exact", 50, None, False)
 @example(LACKING, "no NOT", "capped", 50, None, False)
 @example(LACKING, "no NOT", "none", 50, None, False)
+@example(LACKING, "no NOT", "noisy", 0, None, False)
+@example(LACKING, "no NOT", "noisy", 1, None, False)
+@example(LACKING, "no NOT", "noisy", 2, None, False)
 @example(LACKING, "NOT RANGE", "exact", 0, None, True)
-@settings(deadline=None)
+@example([None] * CAP, "NOT RANGE", "exact", 1, 5, True)
+@example([None, None, *([0] * 6)], "NOT RANGE", "exact", 1, 5, True)
+@example([*range(CAP - 1), *([None] * 20)], "no NOT", "capped", 0, None, False)
 def test_a_day_is_covered_only_if_every_record_is_stored(
     numbers: list[int | None], rules: str, total: str, budget: int, target: int | None, null_logic: bool
 ) -> None:
@@ -44,7 +49,6 @@ def test_a_day_is_covered_only_if_every_record_is_stored(
 
 
 @given(ANY_NUMBERS, st.lists(NUMBERS, max_size=30), st.sampled_from(sorted(RULES)), st.integers(0, 12))
-@settings(deadline=None)
 def test_records_that_arrive_meanwhile_hide_no_missing_ones(
     numbers: list[int | None], arriving: list[int | None], rules: str, budget: int
 ) -> None:
@@ -57,7 +61,6 @@ def test_records_that_arrive_meanwhile_hide_no_missing_ones(
 
 
 @given(st.sets(st.integers(0, HIGHEST), max_size=40), st.sampled_from(sorted(RULES)), st.integers(0, 12))
-@settings(deadline=None)
 def test_a_field_that_every_record_has_once_never_keeps_a_day_from_being_covered(
     numbers: set[int], rules: str, budget: int
 ) -> None:

@@ -20,6 +20,9 @@ NUMBERS = range(9)
 UNNUMBERED = 4
 """The record that lacks the second field: no range finds it, only the whole window or the part without the field."""
 
+UNSET = -1
+"""Stands for records without the second field where ground is counted."""
+
 TWICE, BROKEN = 0, 1
 """Of the records: one that its page repeats, and one that cannot be used."""
 
@@ -67,7 +70,9 @@ class Provider:
         wanted = sorted(
             one
             for one in self.truth.values()
-            if window.start <= one.changed_at < window.end and _within(one.number, part) and _place(one) > (token or "")
+            if window.start <= one.changed_at < window.end
+            and _within(_field_of(one.number), part)
+            and _place(one) > (token or "")
         )
         shown = wanted[:PAGE_SIZE]
         usable = [one for one in shown if one.number != BROKEN]
@@ -82,11 +87,15 @@ def _place(one: Version) -> str:
     return f"{one.changed_at.isoformat()} {one.number:02}"
 
 
+def _field_of(number: int) -> int:
+    return UNSET if number == UNNUMBERED else number
+
+
 def _within(number: int, part: IdRange | None) -> bool:
     if part is None:
         return True
-    if number == UNNUMBERED or part.is_unset:
-        return number == UNNUMBERED and part.is_unset
+    if number == UNSET or part.is_unset:
+        return number == UNSET and part.is_unset
     return (part.start is None or part.start <= number) and (part.end is None or number <= part.end)
 
 
@@ -118,7 +127,7 @@ class TaskModel:
         window = window or self.window
         at = window.start
         while at < window.end:
-            yield from ((at, number) for number in NUMBERS if _within(number, self.range))
+            yield from ((at, number) for number in (*NUMBERS, UNSET) if _within(number, self.range))
             at += INSTANT
 
     def free(self, status: TaskStatus) -> None:
@@ -138,7 +147,7 @@ class CursorModel:
     def frontier(self) -> datetime:
         """The first instant from the anchor on of which anything was not read."""
         at, step = (self.anchor - INSTANT, -INSTANT) if self.descending else (self.anchor, INSTANT)
-        while all((at, number) in self.read for number in NUMBERS):
+        while all((at, number) in self.read for number in (*NUMBERS, UNSET)):
             at += step
         return at + INSTANT if self.descending else at
 

@@ -1,7 +1,7 @@
 """What a provider cannot do is said and done otherwise; what cannot be done at all is refused when compiling."""
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -11,14 +11,16 @@ from ingest_core.execution.request import Caller, render_detail, render_query, r
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, from_json
+from ingest_core.model.id_range import unset_part
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.compile import CompileRequest, compile_source
+from ingest_core.registry.compile import Compiled, CompileRequest, compile_source
 from ingest_core.registry.query_text import parse_query
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import rows_of
+from ingest_core.registry.unset import can_read_unset
 from ingest_core.shipped import shipped_sources
 from tests.support.small_source import Document, compiled, problems_of, small_document, small_endpoint
-from tests.support.specs import NOW, span
+from tests.support.specs import NOW, pubmed_spec, span
 
 CALLER = Caller("test")
 COMPLETE = small_document(
@@ -179,6 +181,63 @@ def test_a_field_that_splits_must_reach_the_provider() -> None:
     rules = [*small_document()["render_rules"], rule]
 
     assert problems_of(small_document(slicing={"split_field": "number"}, fields=fields, render_rules=rules))
+
+
+class TestRecordsWithoutTheSplitField:
+    """A source says whether they can be asked for; where they cannot, the plan says what happens."""
+
+    RANGE: ClassVar = {"field": "number", "op": "RANGE", "open_start": "0", "open_end": "9"}
+    BY_TEXT: ClassVar = {**RANGE, "template": "{from}:{to}"}
+    BY_PARAMS: ClassVar = {**RANGE, "params": {"low": "{from}", "high": "{to}"}}
+    NOT: ClassVar = [{"op": "NOT", "template": " NOT "}, {"op": "CONST", "template": "all"}]
+    EXISTS: ClassVar = {"field": "number", "op": "EXISTS", "template": "has:number"}
+    QUERY: ClassVar = {"name": "q", "value": "query"}
+
+    def compiled(self, *rules: Any, carried: bool = True, total: bool = True, **pagination: Any) -> Compiled:
+        usual = small_document()
+        return compiled(
+            small_document(
+                endpoints=[small_endpoint(response={"total": "$.total" if total else None})],
+                pagination=pagination,
+                slicing={"split_field": "number"},
+                fields=[*usual["fields"], {"name": "number", "type": "NUMBER"}],
+                params=[*usual["params"], *([self.QUERY] if carried else [])],
+                render_rules=[*usual["render_rules"], *rules],
+            )
+        )
+
+    @pytest.mark.parametrize(
+        ("rules", "text"),
+        [
+            ([BY_TEXT, *NOT], "all NOT 0:9"),
+            ([BY_TEXT, *NOT, EXISTS], "all NOT has:number"),
+            ([BY_PARAMS, *NOT, EXISTS], "all NOT has:number"),
+        ],
+        ids=["NOT RANGE", "NOT EXISTS", "NOT EXISTS beside parameters"],
+    )
+    def test_they_are_asked_for_where_the_rules_can_write_it(self, rules: list[Any], text: str) -> None:
+        found = self.compiled(*rules)
+
+        assert can_read_unset(found.spec)
+        assert not any("number" in note for note in [*found.degradations, *found.warnings])
+        assert render_query(found.spec, span("00:00", "06:00"), unset_part("number")).text == text
+
+    def test_where_they_cannot_the_totals_are_compared_or_every_split_fails(self) -> None:
+        for rules in ([self.BY_TEXT], [self.BY_PARAMS], [self.BY_PARAMS, *self.NOT]):
+            found = self.compiled(*rules)
+            assert not can_read_unset(found.spec)
+            assert any("no NOT RANGE of 'number'" in note for note in found.degradations)
+            assert found.warnings == []
+        for found in (self.compiled(self.BY_TEXT, total=False), self.compiled(self.BY_TEXT, total_kind="ESTIMATE")):
+            assert any("records without 'number' can neither be asked for" in note for note in found.warnings)
+
+    def test_text_that_no_parameter_carries_would_ask_for_everything(self) -> None:
+        assert not can_read_unset(self.compiled(self.BY_PARAMS, *self.NOT, self.EXISTS, carried=False).spec)
+
+    def test_pubmed_can_be_asked_for_citations_without_an_id(self) -> None:
+        rendered = render_query(pubmed_spec(), span("2026-03-10", "2026-03-11"), unset_part("uid"))
+
+        assert rendered.text == "all[sb] NOT 1:999999999[UID]"
 
 
 class TestPageSize:

@@ -153,12 +153,12 @@ class TestAUnitThatIsStillTooBig:
 
     def test_a_part_that_was_not_counted_is_a_share_and_no_count(self) -> None:
         hour = span("01:00", "02:00")
-        counts = {None: 400, IdRange("uid", None, 500): 250}
+        counts = {None: 400, IdRange("uid", None, 500): 300}
         known: dict[Place, Estimate] = {(hour, part): Estimate(n, EstimateMethod.COUNT) for part, n in counts.items()}
         cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), StoredEstimates(700, known))
         above = [piece for piece in cutter.pieces([Need(hour)]) if piece.range and (piece.range.start or 0) > 500]
 
-        assert [(piece.estimate.records, piece.estimate.method) for piece in above] == 2 * [(75, EstimateMethod.SHARE)]
+        assert [(piece.estimate.records, piece.estimate.method) for piece in above] == [(100, EstimateMethod.SHARE)]
 
     def test_records_that_cannot_be_read_alone_split_a_unit_only_above_the_cap(self) -> None:
         for records, pieces in ((150, 1), (201, 4)):

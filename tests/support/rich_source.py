@@ -34,6 +34,8 @@ _LIST = {
         "errors": [_PREDICATE, {"path": "$.fault"}],
         "empty": {"path": "$.none", "equals": 0},
         "record_error": {"path": "$.bad", "equals": True},
+        "deleted": {"path": "$.state", "equals": "deleted"},
+        "merged_into": {"path": "$.merged", "as": "doi"},
     },
 }
 _BOOKS = {
@@ -100,6 +102,10 @@ RICH: dict[str, Any] = {
         "tail_probe": True,
         "next_hosts": ["cdn.example", "mirror.example"],
         "max_page_bytes": 5_000_000,
+        "empty_page": "END",
+        "total_kind": "ESTIMATE",
+        "max_shortfall": 7,
+        "restart_statuses": [409, 422],
     },
     "window": {
         "mode": "CALENDAR",

@@ -64,7 +64,7 @@ from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
-from ingest_core.model.errors import EndlessPages, LeaseLost, SchemaDrift, ShortfallTooLarge, Unreachable
+from ingest_core.model.errors import LeaseLost, SchemaDrift, ShortfallTooLarge, SliceFailed, Unreachable
 from ingest_core.model.naming import resume_command
 from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
@@ -195,8 +195,9 @@ class TaskRunner:
             return given_back(walk)
         except UpstreamError as error:
             return upstream_failed(walk, error)
-        except EndlessPages as error:
-            return failed(walk, error_json(error), walk.checkpoint.anew())
+        except SliceFailed as error:
+            log.error("run %s of task %s failed: %s", walk.run.run_id, walk.task.lease.task_id, error)  # noqa: TRY400
+            return failed(walk, error_json(error), walk.checkpoint.anew() if error.starts_over else None)
         except (LeaseLost, Unreachable):
             raise  # not this task's fault: whoever leases it next goes on
         except Exception as error:

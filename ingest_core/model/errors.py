@@ -59,25 +59,34 @@ class SchemaDrift(Exception):
     code = "SCHEMA_DRIFT"
 
 
-class EmptyPages(Exception):
+class SliceFailed(Exception):
+    """The provider's answers cannot be a whole result; the task fails, and its message says what to do."""
+
+    code = "SLICE_FAILED"
+    starts_over = False
+    """Whether a retry reads the slice from its start."""
+
+
+class EmptyPages(SliceFailed):
     """The provider keeps naming next pages, and they hold no records."""
 
     code = "EMPTY_PAGES"
 
 
-class EndlessPages(Exception):
+class EndlessPages(SliceFailed):
     """A slice has more pages than any result of its size."""
 
     code = "ENDLESS"
+    starts_over = True
 
 
-class ShortfallTooLarge(Exception):
+class ShortfallTooLarge(SliceFailed):
     """More records are missing than are accepted, and the slice cannot be cut smaller."""
 
     code = "SHORTFALL"
 
 
-class EndUncertain(Exception):
+class EndUncertain(SliceFailed):
     """A full last page names no next place, no total is stated, and the slice cannot be cut smaller."""
 
     code = "END_UNCERTAIN"

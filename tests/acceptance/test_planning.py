@@ -26,7 +26,8 @@ BY_STEP = {"max_window": "PT6H"}
 
 PLAN_KEYS = {
     "plan_id", "plan_key", "operation", "status", "reason", "window", "slices", "slices_existing", "tasks_created",
-    "tasks_existing", "expected_requests", "warnings", "notes", "campaign", "strategy", "sizes", "stock", "dry_run",
+    "tasks_existing", "expected_requests", "warnings", "notes", "campaign", "strategy", "sizes", "stock",
+        "weak_ends", "dry_run",
 }  # fmt: skip
 SIZE_KEYS = {
     "estimated_records", "expected_requests", "expected_seconds", "smallest", "largest", "methods", "timeline", "shown",

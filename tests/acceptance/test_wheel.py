@@ -52,7 +52,7 @@ def test_a_wheel_upgrades_a_database_and_knows_its_sources(installed: Path, tmp_
     assert "site-packages" in subprocess.run(where, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert _patra(installed, tmp_path, "db", "upgrade") == {
         "from": None,
-        "to": "0004",
+        "to": "0005",
         "sources_applied": sorted(name.removesuffix(".yaml") for name in shipped_sources()),
     }
     plan = _patra(installed, tmp_path, "plan", "crossref")

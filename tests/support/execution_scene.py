@@ -370,13 +370,15 @@ class Scene:
         for _ in range(10):
             self.take(self.expiry(worker))
             self.take(self.serving(worker))
+            known = len(self.oracle.tasks)
             self.take(self.planning(worker, wanted, f"walk {next(self.keys)}"))
             while self.oracle.due(self.now()) or worker.held or worker.leased or worker.behind:
                 self.take(self.next_step(worker))
             self.all_is_as_told()
-            if not self.oracle.live():
-                return
-            self.time_passes(3)
+            if self.oracle.live():
+                self.time_passes(3)
+            elif len(self.oracle.tasks) == known:
+                return  # a part that was live kept the missing parts of its window from being planned until now
         raise AssertionError("it never comes to rest")
 
     def assert_truth(self) -> None:

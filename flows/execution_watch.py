@@ -2,6 +2,7 @@
 
 import contextvars
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Thread
 from types import TracebackType
 from typing import Self, TypeVar
@@ -13,7 +14,8 @@ from prefect.client.orchestration import get_client
 
 from flows.execution_page import Worked, render_page, tags_of
 from flows.parameters import ExecuteParameters
-from flows.run_label import show_page
+from flows.plan_page import with_weak_ends
+from flows.run_label import change_page, show_page
 from ingest_core.bootstrap import App
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
@@ -77,7 +79,14 @@ class ExecutionWatch:
         self._end()
         page = render_page(self._parameters.subject, message, report, self._worked)
         show_page(page, message)
+        self._tell_plans()
         self._tell(_DONE)
+
+    def _tell_plans(self) -> None:
+        """Count unconfirmed ends on the pages of the plans whose slices ended so in this run."""
+        weak = {one.plan_id for one in self._worked if one.summary.weak_end}
+        for plan in (self._try(lambda: self._app.readside.weak_ends(weak)) or []) if weak else []:
+            change_page(plan.flow_run_id, partial(with_weak_ends, weak_ends=plan.weak_ends))
 
     def _end(self) -> None:
         self._over.set()

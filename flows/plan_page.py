@@ -12,6 +12,9 @@ from ingest_core.model.work import Partition
 from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.report import PlanReport
 
+UNCONFIRMED = "unconfirmed ends"
+"""The row of slices whose end no total confirms."""
+
 
 def plan_headline(report: PlanReport) -> str:
     """What happened, in one line: the state's message."""
@@ -61,7 +64,7 @@ def _facts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if told["tasks_existing"]:
         yield "tasks", f"{told['tasks_existing']:,}, which were there already"
     if told["weak_ends"]:
-        yield "unconfirmed ends", f"{counted(told['weak_ends'], 'slice')}: no total confirms that every record came"
+        yield UNCONFIRMED, _unconfirmed(told["weak_ends"])
     if sizes.get("smallest"):
         methods = ", ".join(f"{number:,} by {method}" for method, number in sizes["methods"].items())
         yield "records expected", f"{sizes['estimated_records']:,} (slices sized: {methods})"
@@ -69,6 +72,21 @@ def _facts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "time expected", f"{spelled(sizes['expected_seconds'])} at the configured rate"
         yield "smallest slice", _sized(sizes["smallest"])
         yield "largest slice", _sized(sizes["largest"])
+
+
+def _unconfirmed(weak_ends: int) -> str:
+    return f"{counted(weak_ends, 'slice')}: no total confirms that every record came"
+
+
+def with_weak_ends(page: str, weak_ends: int) -> str:
+    """The page of a plan with the number of its slices that ended unconfirmed, in its first table."""
+    lines = [line for line in page.splitlines() if not line.startswith(f"| {UNCONFIRMED} |")]
+    head = next((at for at, line in enumerate(lines) if line.startswith("| ---")), None)
+    if head is None or not weak_ends:
+        return page
+    rows = next((at for at in range(head + 1, len(lines)) if not lines[at].startswith("|")), len(lines))
+    lines.insert(rows, f"| {UNCONFIRMED} | {_unconfirmed(weak_ends)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _sized(one: dict[str, Any]) -> str:

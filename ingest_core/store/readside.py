@@ -1,16 +1,35 @@
 """The queries behind reports: they read, and nothing waits for them."""
 
 from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import LEASED_TASKS, Operation, TaskStatus
+from ingest_core.model.codes import LEASED_TASKS, Operation, SchedulerCode, TaskStatus
 from ingest_core.model.work import Partition
 from ingest_core.store.columns import PARTITION_COLUMNS
 from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_item, ing_partition_control, ing_task, ing_task_run, ing_task_run_batch
+from ingest_core.store.settle import WEAK_ENDS
+from ingest_core.store.tables import (
+    ing_item,
+    ing_partition_control,
+    ing_plan,
+    ing_schedule_instance,
+    ing_task,
+    ing_task_run,
+    ing_task_run_batch,
+)
+
+
+@dataclass(frozen=True)
+class PlanRun:
+    """The flow run of a plan, and how many of the plan's slices ended without a total that confirms it."""
+
+    flow_run_id: str
+    weak_ends: int
 
 
 class SqlReadside:
@@ -55,6 +74,19 @@ class SqlReadside:
             live = sa.and_(leased, ing_task.c.leased_until > self._database.now(connection))
             found = connection.execute(sa.select(*key, sa.func.count()).where(live).group_by(*key))
             return {Partition(code, endpoint, Operation(name)): count for code, endpoint, name, count in found}
+
+    def weak_ends(self, plan_ids: Collection[int]) -> list[PlanRun]:
+        """The Prefect runs that made these plans, and how many slices of each ended unconfirmed."""
+        plan, trigger = ing_plan, ing_schedule_instance
+        query = (
+            sa.select(trigger.c.scheduler_log_id, plan.c.record_remarks)
+            .join(plan, plan.c.schedule_instance_id == trigger.c.id)
+            .where(plan.c.id.in_(plan_ids), trigger.c.scheduler_code == SchedulerCode.PREFECT.value)
+            .order_by(plan.c.id)
+        )
+        with self._database.read() as connection:
+            found = connection.execute(query).all()
+        return [PlanRun(flow_run_id, (remarks or {}).get(WEAK_ENDS, 0)) for flow_run_id, remarks in found]
 
     def partitions_with_work(self) -> set[Partition]:
         """The partitions that have tasks which are waiting or under way."""

@@ -11,12 +11,14 @@ from ingest_core.model.codes import QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PagingLoop
 from ingest_core.model.record import Counts
 from ingest_core.model.work import Checkpoint, FlowRun
+from ingest_core.store.readside import PlanRun
 from ingest_core.store.tables import (
     ing_cursor_event,
     ing_item,
     ing_plan,
     ing_plan_slice,
     ing_quarantine,
+    ing_schedule_instance,
     ing_task,
     ing_task_run,
     ing_task_run_batch,
@@ -395,3 +397,15 @@ def test_a_committed_page_forgives_the_leases_that_expired(stores: Stores) -> No
     change(stores.database, ing_task, expiry_count=4)
     read_page(stores, begin(stores), page(record("a")))
     assert column(stores.database, ing_task, "expiry_count") == [0]
+
+
+def test_a_plan_counts_the_slices_that_ended_unconfirmed(stores: Stores) -> None:
+    plan_harvest(stores, at(0), at(3))
+    for weak in (True, False, True):
+        outcome = RunOutcome(TaskStatus.SUCCEEDED, {"weakEnd": weak}, as_of=stores.database.now())
+        stores.ledger.finish(begin(stores), outcome)
+    (plan,) = rows(stores.database, ing_plan)
+    assert (plan["record_remarks"]["weak_ends"], plan["status_code"]) == (2, "SUCCEEDED")
+    assert stores.readside.weak_ends([plan["id"]]) == []  # no Prefect run made this plan
+    change(stores.database, ing_schedule_instance, scheduler_code="PREFECT", scheduler_log_id="run-1")
+    assert stores.readside.weak_ends([plan["id"]]) == [PlanRun("run-1", 2)]

@@ -22,7 +22,7 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint
 from tests.support.specs import at
 
-SECOND = {"passes": 1, "last_pass_from": at("10:00")}
+SECOND: dict[str, Any] = {"passes": 1, "last_pass_from": at("10:00")}
 
 
 def judged(distinct: int, *, agrees: bool = False, can_cut: bool = True, **given: Any) -> Verdict:
@@ -66,7 +66,7 @@ class TestPositions:
         assert judged(100, total=100, unsure=True, agrees=True, **SECOND).judgement == Judgement.COMPLETE
 
     def test_passes_that_never_agree_are_cut(self) -> None:
-        last = {"passes": MAX_PASSES - 1, "last_pass_from": at("10:00")}
+        last: dict[str, Any] = {"passes": MAX_PASSES - 1, "last_pass_from": at("10:00")}
         assert judged(100, unsure=True, **{**last, "passes": MAX_PASSES - 2}).judgement == Judgement.AGAIN
         verdict = judged(100, unsure=True, **last)
         assert (verdict.judgement, verdict.reslice) == (Judgement.CUT, ResliceReason.UNSTABLE)
@@ -96,7 +96,13 @@ def test_nothing_succeeds_that_is_known_to_be_incomplete(
     shortfall: int | None,
     can_cut: bool,
 ) -> None:
-    given = {"total": total, "most_total": total, "passes": passes, "shortfall": shortfall, "unsure": unsure}
+    given: dict[str, Any] = {
+        "total": total,
+        "most_total": total,
+        "passes": passes,
+        "shortfall": shortfall,
+        "unsure": unsure,
+    }
     verdict = judged(distinct, agrees=agrees and passes > 0, can_cut=can_cut, max_shortfall=limit, **given)
     missing = max(0, (total or 0) - distinct)
     if verdict.judgement in (Judgement.COMPLETE, Judgement.ACCEPTED):

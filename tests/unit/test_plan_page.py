@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flows.plan_page import plan_headline, plan_page
+from flows.plan_page import plan_headline, plan_page, with_weak_ends
 from ingest_core.model.codes import Operation, PlanStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.work import Partition
@@ -98,3 +98,17 @@ def test_what_looks_like_markup_is_text() -> None:
 
     assert r"| campaign | a\|b \`c\` \<script\> \# d |" in page
     assert r"- \*x\* \| \<b\>" in page
+
+
+def test_unconfirmed_ends_are_counted_on_the_page_when_it_is_made_and_later() -> None:
+    page = plan_page(report(), PARTITION)
+    later = with_weak_ends(page, 2)
+
+    assert "unconfirmed" not in page
+    assert "| unconfirmed ends | 2 slices: no total confirms that every record came |" in later
+    assert with_weak_ends(later, 3).count("unconfirmed ends") == 1
+    assert "| unconfirmed ends | 3 slices:" in with_weak_ends(later, 3)
+    assert with_weak_ends(page, 0) == page
+    assert sorted(with_weak_ends(page, 2).splitlines()) == sorted(
+        plan_page(report(weak_ends=2), PARTITION).splitlines()
+    )

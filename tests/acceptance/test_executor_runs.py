@@ -213,6 +213,19 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     assert {row["flow_task_run_id"] for row in stored} == {task_run["id"] for task_run in task_runs}
 
 
+def test_the_plans_page_counts_ends_that_no_total_confirms(
+    room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
+) -> None:
+    apply(patra, total_kind="ESTIMATE")
+    window = {"window_from": "2026-01-08T00:00:00Z", "window_to": "2026-01-08T06:00:00Z"}
+    planned = room.run("planner/planner", {"source": "crossref", **window})
+    assert "unconfirmed ends" not in room.artifacts(planned["id"])[0]["data"]
+    run = room.run("executor/executor", SOURCE)
+    assert run["state_type"] == "COMPLETED"
+    (page,) = room.artifacts(planned["id"])
+    assert "| unconfirmed ends | 1 slice: no total confirms that every record came |" in page["data"]
+
+
 @pytest.mark.long
 def test_what_a_killed_process_held_comes_free_as_soon_as_its_worker_notices(
     room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox

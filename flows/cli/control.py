@@ -6,6 +6,7 @@ import typer
 
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json
 from flows.wiring import open_app
+from flows.wording import counted
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
@@ -108,7 +109,7 @@ def _tell(what: str, scope: WorkScope, count: int, *, as_json: bool) -> None:
     if as_json:
         print_json({"scope": str(scope.kind), "id": scope.id, "tasks": count})
     else:
-        console.print(f"{scope}: {count} tasks {what}", markup=False)
+        console.print(f"{scope}: {counted(count, 'task')} {what}", markup=False)
 
 
 def pause(

@@ -85,6 +85,7 @@ def _show_execution(report: ExecuteReport) -> None:
         ("pages", report.batches),
         ("requests", report.requests),
         *report.counts.json().items(),
+        ("unconfirmed ends", report.weak_ends),
     ]
     print_facts("execution", rows)
     for error in report.errors:

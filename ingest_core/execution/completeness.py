@@ -63,14 +63,14 @@ def judge_end(
     # Records that left before they were read, or that a token skipped: the largest total was never reached.
     left = distinct < (checkpoint.most_total or 0) and not missing
     unstable = (checkpoint.unsure or left) and not agrees
-    if checkpoint.accepted is not None:
-        return Verdict(Judgement.ACCEPTED if missing or unstable else Judgement.COMPLETE, missing=missing)
+    why = f"{distinct} of {'an unknown number of' if checkpoint.total is None else checkpoint.total} records came"
+    if checkpoint.accepted is not None and (missing or unstable):
+        return Verdict(Judgement.ACCEPTED, f"{why}, accepted by an operator ({checkpoint.accepted})", missing)
     if unstable:
         return _unstable(checkpoint, missing)
     if not missing:
         return Verdict(Judgement.COMPLETE)
     assert checkpoint.total is not None
-    why = f"{distinct} of {checkpoint.total} records came"
     if checkpoint.shortfall is None:
         return Verdict(Judgement.AGAIN, why, missing)
     limit = shortfall_limit(checkpoint.total, max_shortfall)

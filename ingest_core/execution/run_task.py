@@ -250,7 +250,7 @@ class TaskRunner:
     ) -> tuple[Checkpoint, PageOutcome]:
         """What the last page of a pass leaves behind; it commits with that page."""
         if verdict.judgement == Judgement.ACCEPTED:
-            log.warning("task %s: %s: accepted", walk.task.lease.task_id, verdict.why or checkpoint.accepted)
+            log.warning("task %s succeeds with a shortfall: %s", walk.task.lease.task_id, verdict.why)
             page = replace(page, notes=[*page.notes, shortfall_note(walk, checkpoint, verdict)])
         return settled(walk, checkpoint, verdict), page
 

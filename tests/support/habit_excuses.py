@@ -164,5 +164,6 @@ UNDETECTABLE = (
 
 def excuse_of(case: Case) -> Excuse | None:
     """Why a difference cannot be detected, if so; a total that is too small by just that confirms the end."""
-    found = next((one for one in UNDETECTABLE if one.holds(case)), None)
+    held = sorted((one for one in UNDETECTABLE if one.holds(case)), key=lambda one: one.weak)
+    found = held[0] if held else None
     return replace(found, weak=found.weak and not case.too_small) if found else None

@@ -45,7 +45,7 @@ from tests.support.habits import (
     unit_seconds,
 )
 
-MOST_REQUESTS = 3000
+MOST_REQUESTS = 10_000
 """More than this is endless."""
 
 URL = "https://books.example/list"

@@ -77,7 +77,9 @@ class Excuse:
 
 def _token_lost(case: Case) -> bool:
     lost = case.habits.lost_after is not None or case.faults & {Fault.NO_TOKEN, Fault.EMPTY_END}
-    return bool(case.linked and case.blind and lost and not case.says_more and case.last_is_short)
+    return bool(
+        case.linked and case.blind and lost and not case.says_more and (case.last_is_short or case.source.tail_probe)
+    )
 
 
 def _leaves_out(case: Case) -> bool:

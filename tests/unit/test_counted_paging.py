@@ -214,6 +214,12 @@ class TestByTime:
         assert str(records) in str(full.limit)
         assert full.reslice == ResliceReason.PAGE_FULL
 
+    def test_a_short_page_that_says_more_is_no_end(self) -> None:
+        said = after(self.CONFIG, "", 1, records=1, has_more=True)
+
+        assert (said.completes, said.reslice) == (False, ResliceReason.PAGE_FULL)
+        assert after(self.CONFIG, "", 1, records=1, has_more=False).completes
+
     def test_a_full_page_is_a_limit_even_where_the_total_says_that_all_came(self) -> None:
         assert not after(self.CONFIG, "", FULL, total=FULL).completes
 

@@ -25,7 +25,8 @@ class TimePaginator:
 
     def step(self, page: DecodedPage, place: Place) -> Step:
         """The end, or a limit; never another page."""
-        if page.count < self.config.page_size:
+        if page.count < self.config.page_size and not page.has_more:
             return ended_by(self.config, page, place, EndSignal.SHORT_PAGE if page.count else EndSignal.EMPTY_PAGE)
-        message = f"a page of {page.count} records is full, and there is no next one"
+        why = "says that more follows" if page.has_more else "is full"
+        message = f"a page of {page.count} records {why}, and there is no next one"
         return Step("", limit=message, reslice=ResliceReason.PAGE_FULL)

@@ -163,7 +163,8 @@ def edge_of(task: Task, routed: Routed) -> Edge | None:
 def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_records: int) -> Checkpoint:
     """The checkpoint once the page is committed."""
     before = walk.checkpoint
-    confirmed = page.total is not None and len(walk.seen) >= page.total
+    # One answer that holds exactly what its own total states, and has room for more, leaves nothing to shift.
+    confirmed = page.total == len(walk.seen) and page.count < walk.task.spec.paging.page_size
     counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
     shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
     return replace(

@@ -106,6 +106,15 @@ def _total_capped(case: Case) -> bool:
     return habits.cap is not None and not case.source.says_cap and habits.cap_in_total and stated
 
 
+def _cap_of_hidden(case: Case) -> bool:
+    habits = case.habits
+    return habits.cap is not None and case.linked and case.blind and bool(habits.hidden) and not case.says_more
+
+
+def _small_total_and_churn(case: Case) -> bool:
+    return case.counted and case.too_small and bool(case.changes)
+
+
 def _exact_lie(case: Case) -> bool:
     return case.source.total_kind == "EXACT" and case.too_small
 
@@ -147,6 +156,12 @@ UNDETECTABLE = (
     Excuse("hole of a page", "a counted page that is empty for good is how every result ends", _hole),
     Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),
     Excuse("undeclared cap and total", "a total that is cut off at the same cap agrees", _total_capped, weak=False),
+    Excuse(
+        "cap of hidden records", "a cap counts records that are never shown, so it is not recognised", _cap_of_hidden
+    ),
+    Excuse(
+        "small total and churn", "a total that is too small by just what shifted", _small_total_and_churn, weak=False
+    ),
     Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie, weak=False),
     Excuse(
         "ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False

@@ -115,6 +115,11 @@ def _small_total_and_churn(case: Case) -> bool:
     return case.counted and case.too_small and bool(case.changes)
 
 
+def _scroll_pauses(case: Case) -> bool:
+    empties = case.habits.empty_run or case.habits.hidden_slots
+    return case.linked and case.habits.cursor == Cursor.SCROLL and case.blind and bool(empties)
+
+
 def _exact_lie(case: Case) -> bool:
     return case.source.total_kind == "EXACT" and case.too_small
 
@@ -162,6 +167,7 @@ UNDETECTABLE = (
     Excuse(
         "small total and churn", "a total that is too small by just what shifted", _small_total_and_churn, weak=False
     ),
+    Excuse("empty page of a scroll", "a scroll that repeats its token ends with an empty page too", _scroll_pauses),
     Excuse("EXACT too small", "the file asks that a total be believed which is too small", _exact_lie, weak=False),
     Excuse(
         "ascending is not", "the file promises an order that the provider does not keep", _ascending_lie, weak=False

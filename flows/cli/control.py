@@ -67,7 +67,7 @@ def retry(
 
 
 def _accepted(scope: WorkScope, reason: str | None) -> str:
-    """Why missing records are accepted: of one task, by somebody who says why."""
+    """The operator's reason for accepting missing records; BadInput without one, or for more than one task."""
     if scope.kind != ScopeKind.TASK or not (reason and reason.strip()):
         raise BadInput(
             "USAGE",

@@ -13,7 +13,7 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.work import Checkpoint
 
 MAX_PASSES = 4
-"""A result that differs in every one of so many passes is not stable enough to be read by position."""
+"""A result that differs in each of four passes is not stable enough to be read by position."""
 
 MAX_FRUITLESS_PAGES = 50
 """Pages in a row without a new record: the provider repeats itself."""

@@ -314,3 +314,17 @@ def test_a_task_that_ended_says_so_in_the_queue(stores: Stores) -> None:
     planned(stores)
     work(stores, Shelf(2))
     assert column(stores.database, ing_task, "status_code") == ["SUCCEEDED"]
+
+
+@pytest.mark.parametrize(
+    ("books", "total", "offsets"),
+    [(2, 2, [0, 2]), (2, 1, [0, 2] * 2), (3, 3, [0, 3] * 2)],
+    ids=["a short page with just its total", "a total that is too small", "a full page"],
+)
+def test_one_page_is_confirmed_only_by_exactly_its_own_total(
+    stores: Stores, books: int, total: int, offsets: list[int]
+) -> None:
+    planned(stores, pagination={**OFFSET, "total_kind": "CHECKED"})
+    shelf = Shelf(books)
+    shelf.rule = lambda shelf, _asked: {"items": shelf.books[shelf.offsets[-1] :][:SIZE], "total": total}
+    assert (work(stores, shelf).status, shelf.offsets) == (TaskStatus.SUCCEEDED, offsets)

@@ -64,7 +64,8 @@ check: $(INSTALLED) ## Lint, formatting, types, and the layers' contracts
 bench: $(INSTALLED) ## Measure throughput and latency
 	$(BIN)/python -m tests.bench
 
-lock: $(UV_READY) ## Bring requirements.lock up to pyproject.toml; pins that still fit stay
+lock: $(UV_READY) ## Bring requirements.lock up to pyproject.toml and requirements-uv.lock to UV_VERSION; pins that still fit stay
+	echo "uv==$(UV_VERSION)" | $(UV) pip compile --universal --generate-hashes --no-emit-index-url -q - -o requirements-uv.lock
 	$(UV) pip compile --all-extras --universal --no-strip-extras --generate-hashes --no-emit-index-url -q \
 		pyproject.toml -o requirements.lock
 
@@ -75,13 +76,13 @@ clean: ## Remove .venv, caches and build output; the data in .patra stays
 NEW_ENOUGH := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 # Each stamp is its recipe's last step: an interrupted setup starts that step again.
-$(UV_READY):
+$(UV_READY): requirements-uv.lock
 	@$(PYTHON) $(NEW_ENOUGH) || { \
 		echo "setup: '$(PYTHON)' is not Python 3.11 or newer; name one: make setup PYTHON=python3.11" >&2; exit 1; }
 	@echo "setup: creating $(VENV)"
 	@{ $(BIN)/python $(NEW_ENOUGH) && $(BIN)/python -m pip --version; } >/dev/null 2>&1 || \
 		$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check uv==$(UV_VERSION)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-uv.lock
 	@touch $@
 
 # The lock pins the build backend too, where it names it.

@@ -4,9 +4,36 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
+from typing import Any
 
 from ingest_core.model.instant import format_instant
+from ingest_core.model.visible import visible, visible_json, visible_lines
 from ingest_core.settings import Settings
+
+
+class VisibleRecord(logging.LogRecord):
+    """A record whose message is one line, and whose traceback cannot pass for other records.
+
+    A handler of whatever library formats its records by these two, so that no handler needs to know.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.exc_info:
+            trace = _TRACES.formatException(self.exc_info)
+            self.exc_text = "\n".join(f"    {line}" for line in visible_lines(trace).split("\n"))
+
+    def getMessage(self) -> str:  # noqa: N802 - logging's name
+        """The message, with escapes for line breaks and control characters."""
+        return visible(super().getMessage())
+
+
+_TRACES = logging.Formatter()
+
+
+def make_records_visible() -> None:
+    """Let no value that this process logs forge a line or act on a terminal, whichever handler writes it."""
+    logging.setLogRecordFactory(VisibleRecord)
 
 
 class JsonLines(logging.Formatter):
@@ -22,11 +49,12 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, ensure_ascii=False)
+        return visible_json(json.dumps(entry, ensure_ascii=False))
 
 
 def configure_logging(settings: Settings) -> None:
     """Send log lines to stderr in the asked form."""
+    make_records_visible()
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if settings.log_format == "json" else text)

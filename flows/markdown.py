@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from ingest_core.model.visible import visible
+
 _MARKUP = re.compile(r"<[^<>]*>|[<>\[\]`*#|]")
 LONGEST_CAPTION = 200
 
@@ -15,9 +17,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def text(value: str) -> str:
     """Text as it is: neither markup nor a link nor a cell's end."""
-    return re.sub(r"([\\|*_`<>\[\]#&])", r"\\\1", " ".join(value.split()))
+    return re.sub(r"([\\|*_`<>\[\]#&])", r"\\\1", visible(" ".join(value.split())))
 
 
 def caption(value: str) -> str:
     """Text without any markup, for a place that Prefect draws in one view and shows as it is in another."""
-    return " ".join(_MARKUP.sub(" ", value).split())[:LONGEST_CAPTION]
+    return visible(" ".join(_MARKUP.sub(" ", value).split()))[:LONGEST_CAPTION]

@@ -2,9 +2,10 @@
 
 import re
 from abc import abstractmethod
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue, model_validator
 from pydantic.json_schema import JsonSchemaValue
@@ -13,7 +14,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 from ingest_core.execution.shift import Bounds
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
-from ingest_core.model.instant import as_utc, within_reach
+from ingest_core.model.instant import utc_within_reach
 from ingest_core.planning.relative_window import asked_bounds
 from ingest_core.planning.request import LEAST_URGENT, MOST_URGENT, PlanRequest
 
@@ -67,7 +68,22 @@ _ISO = {"minute": "PT{}M", "hour": "PT{}H", "day": "P{}D", "week": "P{}W"}
 class Form(BaseModel):
     """One group of the run form; what it does not know is refused."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nul(cls, given: Any) -> Any:
+        """No database keeps a NUL in a text; lone surrogates are refused as no text at all."""
+        rest = [given]
+        while rest:
+            one = rest.pop()
+            if isinstance(one, str) and "\x00" in one:
+                raise PydanticCustomError("nul", "a text holds a NUL character")
+            if isinstance(one, Mapping):
+                rest += [*one.keys(), *one.values()]
+            elif isinstance(one, list):
+                rest += one
+        return given
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -256,7 +272,7 @@ class BackfillParameters(PlanForm):
 
 
 def _moment(given: datetime | None, field: str) -> datetime | None:
-    return within_reach(as_utc(given), field) if given else None
+    return utc_within_reach(given, field) if given else None
 
 
 def _settings(pace: Pace, others: dict[str, str]) -> dict[str, str]:
@@ -303,7 +319,7 @@ class ExecuteParameters(Form):
     def bounds(self) -> Bounds:
         """What the executor may take on, and how long it stays."""
         return Bounds(
-            source=self.source,
+            source=self.source or None,
             max_tasks=self.max_tasks,
             at_once=self.at_once,
             seconds=60 * self.minutes,

@@ -58,8 +58,8 @@ def _store(request: PlanRequest, compiled: Compiled, moment: datetime) -> PlanRe
     trigger = _trigger()
     instance_id = record_trigger(request, trigger)
     serve_reslices(partition_of(compiled.spec))
-    estimate_sizes(request, trigger, instance_id, compiled, moment)
-    return derive_tasks(request, trigger, instance_id, compiled, moment)
+    warnings = estimate_sizes(request, trigger, instance_id, compiled, moment)
+    return derive_tasks(request, trigger, instance_id, compiled, moment, warnings)
 
 
 def _due() -> datetime:
@@ -147,17 +147,22 @@ def serve_reslices(partition: Partition) -> None:
 
 
 @task(name="estimate sizes", task_run_name="estimate sizes", cache_policy=NO_CACHE)
-def estimate_sizes(request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime) -> None:
-    """Ask the provider how much there is to read, within the probe budget; the answers are kept."""
+def estimate_sizes(
+    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime
+) -> list[str]:
+    """Ask the provider how much there is to read, within the probe budget; the answers are kept. Returns warnings."""
     with open_app() as app:
-        asked = app.planner.estimate(request, compiled, now, trigger, instance_id)
-    get_run_logger().info("the provider was asked for %s sizes", asked)
+        sizes = app.planner.estimate(request, compiled, now, trigger, instance_id)
+    get_run_logger().info("the provider was asked for %s sizes", sizes.told)
+    for warning in sizes.warnings:
+        get_run_logger().warning(warning)
+    return list(sizes.warnings)
 
 
 @task(name="derive tasks", task_run_name="derive tasks", cache_policy=NO_CACHE)
 def derive_tasks(
-    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime
+    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime, warnings: list[str]
 ) -> PlanReport:
     """Store plan, slices and tasks together, resolved again under the namespace's lock."""
     with open_app() as app:
-        return app.planner.derive(request, trigger, instance_id, compiled, now)
+        return app.planner.derive(request, trigger, instance_id, compiled, now, warnings)

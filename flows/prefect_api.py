@@ -12,6 +12,7 @@ from prefect.context import SettingsContext, get_settings_context
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, Settings
 
 from ingest_core.model.errors import BadInput, Unreachable
+from ingest_core.model.web_address import address_problem
 
 REQUEST_SECONDS = 20.0
 """So long may one answer take; what a busy server refuses is asked again by Prefect's client, for about a minute."""
@@ -25,7 +26,7 @@ _PAGE = 200
 
 
 def server_url() -> str:
-    """The API's address; BadInput when none is named."""
+    """The API's address; BadInput when none is named, or it is not a URL."""
     url: str | None = PREFECT_API_URL.value()
     if not url:
         raise BadInput(
@@ -34,6 +35,10 @@ def server_url() -> str:
             where="PREFECT_API_URL",
             remedy="set it, such as http://127.0.0.1:4200/api, or start a server of your own: patra up",
         )
+    problem = address_problem(url, ("http", "https"))
+    if problem:
+        remedy = "write it as http://127.0.0.1:4200/api"
+        raise BadInput("PREFECT_URL_INVALID", f"not a server's URL: {problem}", where="PREFECT_API_URL", remedy=remedy)
     return url
 
 

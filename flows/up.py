@@ -4,14 +4,16 @@ import http.client
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Event
+from types import MappingProxyType
 from typing import Any
 
 from deployments.sandbox.providers import PROVIDERS
+from deployments.visitors import own_hosts, own_origins
 from flows.environment import environment
 from flows.up_home import (
     LOOPBACK,
@@ -33,6 +35,8 @@ START_SECONDS = 180
 DRAIN_SECONDS = 60
 END_SECONDS = 10
 _WATCH_SECONDS = 0.5
+_STRANGER = "patra.invalid"
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 Say = Callable[[str], None]
 
@@ -149,13 +153,14 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
 
 def _prefect_settings(home: Home, options: UpOptions) -> dict[str, str]:
     """A Prefect that belongs to this room: reached from this machine alone, reporting to nobody."""
+    hosts = own_hosts(LOOPBACK, options.port, home.settings.up_allowed_hosts)
     return {
         "PREFECT_HOME": str(home.folder / "prefect"),
         "PREFECT_API_URL": options.api,
         "PREFECT_SERVER_UI_API_URL": options.api,
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": options.ui,
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(own_origins(hosts)),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
         "PREFECT_WORKER_QUERY_SECONDS": "2",
@@ -168,6 +173,7 @@ def _start_sandbox(home: Home, port: int, children: dict[str, Child]) -> str:
     corpus = sandbox_settings(home, datetime.now(UTC))
     command = ["deployments.sandbox", "--quiet", "--port", str(free_port(port)), "--works", str(corpus.works)]
     command += ["--until", corpus.until.isoformat(), "--days", str(corpus.days)]
+    command += [part for host in home.settings.up_allowed_hosts for part in ("--allow-host", host)]
     child = children["sandbox"] = Child("sandbox", command, os.environ, home.logs / "sandbox.log")
     _wait_for(child, lambda: child.log.read_text(encoding="utf-8").endswith("\n"))
     return child.log.read_text(encoding="utf-8").strip()
@@ -176,7 +182,9 @@ def _start_sandbox(home: Home, port: int, children: dict[str, Child]) -> str:
 def _start_server(home: Home, port: int, children: dict[str, Child]) -> None:
     command = ["flows.up_server", "--host", LOOPBACK, "--port", str(port)]
     child = children["server"] = Child("server", command, os.environ, home.logs / "server.log")
-    _wait_for(child, lambda: _answers(port))
+    _wait_for(child, lambda: _status(port) == http.HTTPStatus.OK)
+    if _status(port, {"Host": _STRANGER}) != http.HTTPStatus.BAD_REQUEST:
+        raise _failed(child, f"answers requests to host {_STRANGER}, so pages of other sites could use it")
 
 
 def _start_worker(home: Home, children: dict[str, Child]) -> None:
@@ -189,13 +197,14 @@ def _start_worker(home: Home, children: dict[str, Child]) -> None:
     _wait_for(child, is_ready)
 
 
-def _answers(port: int) -> bool:
+def _status(port: int, headers: Mapping[str, str] = _NO_HEADERS) -> int | None:
+    """What the server answers to a look at its health; none when it does not answer."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
     try:
-        connection.request("GET", "/api/health")
-        return connection.getresponse().status == http.HTTPStatus.OK
+        connection.request("GET", "/api/health", headers=dict(headers))
+        return connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()
 

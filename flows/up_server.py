@@ -11,6 +11,13 @@ import runpy
 import sys
 import time
 from threading import Thread
+from typing import Any
+
+import prefect.server.api.server as prefect_server
+from starlette.types import ASGIApp
+
+from deployments.visitors import OwnVisitors
+from ingest_core.settings import load_settings
 
 ROUND_SECONDS = 0.5
 _ROUNDS = ((120, 2), (10, 1), (1, 0))
@@ -19,10 +26,25 @@ _ROUNDS = ((120, 2), (10, 1), (1, 0))
 
 def main() -> None:
     """Run `prefect server start` in this process."""
+    _answer_own_visitors()
     gc.disable()
     Thread(target=_collect, name="garbage", daemon=True).start()
     sys.argv = ["prefect", "server", "start", *sys.argv[1:]]
     runpy.run_module("prefect", run_name="__main__", alter_sys=True)
+
+
+def _answer_own_visitors() -> None:
+    """Have Prefect's server refuse other sites' pages: whoever reaches its API can run commands on this machine.
+
+    `patra up` checks that it does: a Prefect that builds its application elsewhere would not be guarded.
+    """
+    build, others = prefect_server.create_app, load_settings().up_allowed_hosts
+
+    def guarded(*arguments: Any, **options: Any) -> ASGIApp:
+        remedy = "open it as 127.0.0.1 or localhost, or set PATRA_UP_ALLOWED_HOSTS"
+        return OwnVisitors(build(*arguments, **options), others, remedy)
+
+    prefect_server.create_app = guarded  # type: ignore[assignment]  # served, it is only called
 
 
 def _collect() -> None:

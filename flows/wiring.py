@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+from flows.logs import make_records_visible
 from ingest_core.bootstrap import App
 from ingest_core.bootstrap import open_app as open_plain_app
 from ingest_core.execution.ports import CredentialMissing
@@ -31,5 +32,6 @@ def read_prefect_secret(name: str) -> str | None:
 @contextmanager
 def open_app(settings: Settings | None = None, clock_shift: timedelta = timedelta(0)) -> Iterator[App]:
     """The application on the configured database; `prefect:` references are read from Prefect."""
+    make_records_visible()  # every flow and every command comes through here
     with open_plain_app(settings, clock_shift, {"prefect": read_prefect_secret}) as app:
         yield app

@@ -7,6 +7,7 @@ import socket
 import warnings
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,13 @@ from prefect.workers.process import ProcessJobConfiguration, ProcessWorker, Proc
 EXECUTOR = "executor"
 LISTENS_AFTER = timedelta(seconds=5)
 """A flow that has run for so long has come to listen to signals; before that it would die of one."""
+RUN_ENVIRONMENT = MappingProxyType(
+    {
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",  # a run that stops sending them is Crashed: deployments/automations
+        "PREFECT_LOGGING_EXTRA_LOGGERS": "ingest_core",  # the library's warnings belong to the run's log
+    }
+)
+"""What every flow run gets beside the worker's own environment; `prefect.yaml` has it for pools of other types."""
 _LOOK_SECONDS = 1.0
 
 
@@ -33,6 +41,18 @@ class _Noted(TaskStatus[int]):
         self._status.started(value)
 
 
+class FixedJobConfiguration(ProcessJobConfiguration):
+    """A flow run's process: always this interpreter on Prefect's engine, in this worker's environment.
+
+    A pool that was made by an earlier version, or changed in the UI, cannot let a flow run choose another command.
+    """
+
+    def prepare_for_flow_run(self, *arguments: Any, **options: Any) -> None:
+        """Drop what would choose the code, whatever the pool's template lets through."""
+        self.command, self.working_dir, self.env = None, None, dict(RUN_ENVIRONMENT)
+        super().prepare_for_flow_run(*arguments, **options)
+
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it takes the place of Prefect's own, in this process only
 
@@ -43,6 +63,8 @@ with warnings.catch_warnings():
             super().__init__(work_pool_name=pool, name=name or f"{socket.gethostname()}-{os.getpid()}", limit=limit)
             self.flow_runs = 0
             self._executors: dict[UUID, int] = {}
+
+        job_configuration = FixedJobConfiguration
 
         async def run(
             self,

@@ -17,7 +17,8 @@ from ingest_core.execution.ports import TaskQueue, WorkControl
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import Operation
-from ingest_core.model.errors import Refused
+from ingest_core.model.credential_names import CredentialNames, how_to_allow
+from ingest_core.model.errors import BadInput, Refused
 from ingest_core.outbox.relay import Relay
 from ingest_core.planning.plan import Planner, PlanSettings
 from ingest_core.planning.redrive import Redriver
@@ -28,7 +29,7 @@ from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.registry.compile import CompileRequest, compile_source
 from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.read import read_source
-from ingest_core.registry.rows import Rows, rows_of
+from ingest_core.registry.rows import Rows, references_of, rows_of
 from ingest_core.settings import Settings, load_settings
 from ingest_core.shipped import shipped_sources
 from ingest_core.store.caps import LiveCaps
@@ -42,6 +43,7 @@ from ingest_core.store.item_reader import SqlItemReader
 from ingest_core.store.outbox import SqlOutbox
 from ingest_core.store.plan_store import SqlPlanStore
 from ingest_core.store.quarantine_store import SqlQuarantineStore
+from ingest_core.store.rate_control import SqlRateControl
 from ingest_core.store.rate_gate import SqlRateGate
 from ingest_core.store.readside import SqlReadside
 from ingest_core.store.record_merge import SqlRecordMerge
@@ -89,6 +91,7 @@ class App:
     record_merge: SqlRecordMerge
     upstream: HttpUpstream
     gate: SqlRateGate
+    rates: SqlRateControl
     outbox: SqlOutbox
     relay: Relay
 
@@ -104,10 +107,11 @@ def open_app(
     if settings.database_url is None and not settings.default_database.exists():
         raise no_schema(settings.effective_database_url)
     database = open_database(settings, clock_shift)
-    upstream = HttpUpstream(settings.user_agent, settings.upstream_for, secret_readers=secret_readers)
+    upstream = _upstream(settings, secret_readers)
     try:
         refuse_other_schema(database)
-        yield _wire(settings, database, upstream, Secrets(secret_readers))
+        # The publisher's secrets are named by the operator's settings and code, not by source files: any name will do.
+        yield _wire(settings, database, upstream, Secrets(secret_readers, allowed=None))
     finally:
         upstream.close()
         database.close()
@@ -121,7 +125,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
     ledger = SqlRunLedger(database, publishing=settings.publisher is not None)
     runner = TaskRunner(queue, ledger, cursors, control, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
-    limits = PlanSettings(settings.max_queued, installed_hooks())
+    limits = PlanSettings(settings.max_queued, installed_hooks(), settings.credential_names)
     planner, quarantine = Planner(registry, plans, database, strategies(), probe, limits), SqlQuarantineStore(database)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     outbox = SqlOutbox(database)
@@ -146,8 +150,19 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         record_merge=SqlRecordMerge(database),
         upstream=upstream,
         gate=gate,
+        rates=SqlRateControl(database),
         outbox=outbox,
         relay=Relay(outbox, publisher, owner, settings.lease_ttl_seconds, stop),
+    )
+
+
+def _upstream(settings: Settings, secret_readers: Mapping[str, SecretReader] | None) -> HttpUpstream:
+    return HttpUpstream(
+        settings.user_agent,
+        settings.upstream_for,
+        secret_readers=secret_readers,
+        credential_names=settings.credential_names,
+        allow_private_addresses=settings.allow_private_addresses,
     )
 
 
@@ -160,7 +175,8 @@ def open_database(settings: Settings, clock_shift: timedelta = timedelta(0)) -> 
 
 def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
     """Bring the schema and the dictionary up, and add the shipped sources that are not there yet."""
-    database = open_database(settings or load_settings())
+    settings = settings or load_settings()
+    database = open_database(settings)
     try:
         before, after = upgrade_schema(database)
         seed_dictionary(database, {"ing_slice_strategy": strategies().codes})
@@ -168,9 +184,25 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
         known = {source["code"] for source in registry.sources()}
         new = {code: rows for code, rows in _shipped_rows().items() if code not in known}
         registry.apply(list(new.values()))
-        return {"from": before, "to": after, "sources_applied": list(new)}
+        return {
+            "from": before,
+            "to": after,
+            "sources_applied": list(new),
+            "warnings": _refused_credentials(registry, settings.credential_names),
+        }
     finally:
         database.close()
+
+
+def _refused_credentials(registry: RegistryStore, allowed: CredentialNames) -> list[str]:
+    """What to set for the sources that refer to a secret which is not allowed."""
+    used = ((source["code"], references_of(registry.rows(source["code"]))) for source in registry.sources())
+    return [
+        f"source {code!r} uses {reference!r}, which is not allowed: {how_to_allow(reference)}"
+        for code, references in used
+        for reference in references
+        if not allowed.allow(reference)
+    ]
 
 
 @cache
@@ -211,17 +243,28 @@ def check_source(text: str, name: str, database: Database) -> Rows:
     return check_rows(rows_of(read_source(text, name)), database.now())
 
 
+MAX_COMPILES = 2_000
+"""Endpoints x operations x dates of a source file; a compile takes a few milliseconds."""
+
+
 def check_rows(rows: Rows, now: datetime) -> Rows:
     """The rows, if they compile for every operation they serve, now and whenever other rows come into force."""
-    source, hooks, known = code_of(rows), installed_hooks(), strategies().codes
-    for moment in sorted({now, *_turning_points(rows, now)}):
-        for endpoint in rows["reg_prov_endpoint_def"]:
-            for operation in endpoint["operations"]:
-                name = endpoint["endpoint_name"]
-                asked = CompileRequest(
-                    source, name, Operation(operation), signing_hooks=hooks, strategies=known, from_file=True
-                )
-                compile_source(rows, asked, moment)
+    source, hooks, known, names = code_of(rows), installed_hooks(), strategies().codes, load_settings().credential_names
+    served = [(row["endpoint_name"], one) for row in rows["reg_prov_endpoint_def"] for one in row["operations"]]
+    moments = sorted({now, *_turning_points(rows, now)})
+    if len(served) * len(moments) > MAX_COMPILES:
+        raise BadInput(
+            "SOURCE_TOO_LARGE",
+            f"{len(served)} endpoint operations on {len(moments)} dates are more than {MAX_COMPILES:,} to check",
+            where=f"source {source!r}",
+            remedy="split the source, or date fewer blocks",
+        )
+    for moment in moments:
+        for name, operation in served:
+            asked = CompileRequest(
+                source, name, Operation(operation), None, {}, hooks, known, from_file=True, credential_names=names
+            )
+            compile_source(rows, asked, moment)
     return rows
 
 
@@ -252,7 +295,7 @@ def open_upstream(
 ) -> Iterator[HttpUpstream]:
     """The providers alone, for a source that is in no database."""
     settings = settings or load_settings()
-    upstream = HttpUpstream(settings.user_agent, settings.upstream_for, secret_readers=secret_readers)
+    upstream = _upstream(settings, secret_readers)
     try:
         yield upstream
     finally:

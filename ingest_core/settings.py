@@ -8,13 +8,24 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ingest_core import __version__
+from ingest_core.model.credential_names import SHIPPED, SHIPPED_NAMES, CredentialNames, is_entry, is_reserved
 from ingest_core.model.errors import BadInput
+from ingest_core.model.header import is_header_text
+from ingest_core.model.web_address import address_problem
+from ingest_core.model.whole_number import LARGEST_COUNT, whole_number
 
 _UPSTREAM = "PATRA_UPSTREAM_"
 _LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _LOG_FORMATS = ("text", "json")
+MOST_SECONDS = 7 * 86_400
+"""The longest lease: after a crash, its task waits that long."""
+MOST_TASKS = 10_000
+SHOWN_CHARS = 100
+MOST_CONTACT_CHARS = 254
+
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_HOST = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?")
 _REFERENCE = re.compile(r"(env|prefect):[A-Za-z0-9_.-]+")
 
 
@@ -23,7 +34,8 @@ class Settings:
     """Everything the environment may say."""
 
     home: Path = Path(".patra")
-    database_url: str | None = None
+    database_url: str | None = field(default=None, repr=False)
+    """It may hold a password."""
     upstreams: Mapping[str, str] = field(default_factory=dict)
     log_level: str = "WARNING"
     log_format: str = "text"
@@ -35,8 +47,14 @@ class Settings:
     max_queued: int = 100_000
     publisher: str | None = field(default=None, repr=False)
     """`file:PATH`, a URL, which may hold a token, or the name of an installed publisher."""
+    up_allowed_hosts: tuple[str, ...] = ()
+    """Values of the Host header that `patra up` answers beside those of this machine."""
     webhook_secret: str | None = None
     """A reference, never the secret."""
+    allow_private_addresses: bool = False
+    """Whether a source file may name hosts at addresses that are not public."""
+    credential_names: CredentialNames = SHIPPED_NAMES
+    """The secrets that source files may refer to."""
 
     @property
     def default_database(self) -> Path:
@@ -62,6 +80,7 @@ class Settings:
 def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this environment; a wrong value is named."""
     env = os.environ if environ is None else environ
+    _refuse_unreadable(env)
     upstreams = {
         name.removeprefix(_UPSTREAM).lower(): _upstream(name, value)
         for name, value in env.items()
@@ -75,18 +94,45 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         log_format=_one_of(env, "PATRA_LOG_FORMAT", "text", _LOG_FORMATS, str.lower),
         lease_ttl_seconds=_seconds(env, "PATRA_LEASE_TTL_SECONDS", 60),
         slot_lease_seconds=_seconds(env, "PATRA_SLOT_LEASE_SECONDS", 60, least=60),
-        total_concurrency=_count(env, "PATRA_TOTAL_CONCURRENCY", 2 * (os.cpu_count() or 1), least=1),
-        contact=env.get("PATRA_CONTACT") or None,
+        total_concurrency=_count(env, "PATRA_TOTAL_CONCURRENCY", 2 * (os.cpu_count() or 1), least=1, most=MOST_TASKS),
+        contact=_contact(env, "PATRA_CONTACT"),
         max_queued=_count(env, "PATRA_MAX_QUEUED", 100_000),
         publisher=_publisher(env, "PATRA_PUBLISHER"),
+        up_allowed_hosts=_hosts(env, "PATRA_UP_ALLOWED_HOSTS"),
         webhook_secret=_reference(env, "PATRA_WEBHOOK_SECRET"),
+        allow_private_addresses=_one_of(env, "PATRA_ALLOW_PRIVATE_ADDRESSES", "0", ("0", "1"), str.strip) == "1",
+        credential_names=_credential_names(env, "PATRA_CREDENTIAL_NAMES"),
     )
 
 
+def _refuse_unreadable(env: Mapping[str, str]) -> None:
+    """BadInput for a setting that is no text: no statement, header or terminal could take it later."""
+    for name, value in env.items():
+        if name.startswith("PATRA_") and not value.isprintable():
+            message = "it holds a control character, or bytes that are not UTF-8"
+            raise BadInput("SETTING_INVALID", message, where=name, remedy="write it as UTF-8 text on one line")
+
+
 def _upstream(name: str, value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise BadInput("SETTING_INVALID", f"{value!r} is not an http or https URL", where=name)
+    problem = address_problem(value, ("http", "https"))
+    if problem:
+        shown = "it" if "@" in value else repr(_short(value))  # which may hold a password
+        raise BadInput("SETTING_INVALID", f"{shown} is not an http or https URL: {problem}", where=name)
     return value
+
+
+def _hosts(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Names or addresses with or without a port, as a browser sends them; never a pattern."""
+    hosts = tuple(one.strip().lower() for one in (env.get(name) or "").split(",") if one.strip())
+    wrong = next((one for one in hosts if not _HOST.fullmatch(one)), None)
+    if wrong is not None:
+        raise BadInput(
+            "SETTING_INVALID",
+            f"{_short(wrong)!r} is not a host",
+            where=name,
+            remedy="write names as browsers send them, separated by commas: patra.example.org,localhost:8080",
+        )
+    return hosts
 
 
 def _publisher(env: Mapping[str, str], name: str) -> str | None:
@@ -95,7 +141,9 @@ def _publisher(env: Mapping[str, str], name: str) -> str | None:
     if value is None or (value.startswith("file:") and len(value) > len("file:")) or _NAME.fullmatch(value):
         return value
     scheme, host = _split(value)
-    if host and (scheme == "https" or (scheme == "http" and host in _LOOPBACK)):
+    if address_problem(value, ("https", "http")) is None and (
+        scheme == "https" or (scheme == "http" and host in _LOOPBACK)
+    ):
         return value
     raise BadInput(
         "SETTING_INVALID",
@@ -113,6 +161,15 @@ def _split(url: str) -> tuple[str, str]:
     return parts.scheme, parts.hostname or ""
 
 
+def _contact(env: Mapping[str, str], name: str) -> str | None:
+    """An address that the User-Agent header can carry."""
+    value = env.get(name) or None
+    if value is not None and (not is_header_text(value) or len(value) > MOST_CONTACT_CHARS):
+        message = f"it is not an address of at most {MOST_CONTACT_CHARS} ASCII characters"
+        raise BadInput("SETTING_INVALID", message, where=name, remedy="write it as you@example.org")
+    return value
+
+
 def _reference(env: Mapping[str, str], name: str) -> str | None:
     value = env.get(name) or None
     if value is not None and not _REFERENCE.fullmatch(value):  # it may be the secret itself: not shown
@@ -122,25 +179,45 @@ def _reference(env: Mapping[str, str], name: str) -> str | None:
     return value
 
 
+def _credential_names(env: Mapping[str, str], name: str) -> CredentialNames:
+    """The shipped sources' names and those that are listed."""
+    listed = [entry.strip() for entry in (env.get(name) or "").split(",") if entry.strip()]
+    for entry in listed:
+        if not is_entry(entry):
+            remedy = "list names, or prefixes that end in *, separated by commas: MUSEUM_API_KEY,LIBRARY_*"
+            raise BadInput("SETTING_INVALID", f"{entry[:64]!r} is not a name or a prefix", where=name, remedy=remedy)
+        if is_reserved(entry):
+            message = f"{entry!r} is a setting of Patra or Prefect, which no source may read"
+            raise BadInput("SETTING_INVALID", message, where=name, remedy="leave it out; give the secret another name")
+    return CredentialNames((*SHIPPED, *(entry for entry in listed if entry not in SHIPPED)))
+
+
 def _one_of(
     env: Mapping[str, str], name: str, default: str, allowed: tuple[str, ...], normal: Callable[[str], str]
 ) -> str:
     value = normal(env.get(name) or default)
     if value not in allowed:
-        raise BadInput("SETTING_INVALID", f"{env[name]!r} is not one of {', '.join(allowed)}", where=name)
+        raise BadInput("SETTING_INVALID", f"{_short(env[name])!r} is not one of {', '.join(allowed)}", where=name)
     return value
 
 
-def _count(env: Mapping[str, str], name: str, default: int, least: int = 0) -> int:
-    text = env.get(name) or str(default)
-    if not text.isdecimal() or int(text) < least:
-        above = f" above {least - 1}" if least else ""
-        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number{above}", where=name)
-    return int(text)
+def _count(env: Mapping[str, str], name: str, default: int, least: int = 0, most: int = LARGEST_COUNT) -> int:
+    return _number(env, name, default, least, most, "a whole number")
 
 
 def _seconds(env: Mapping[str, str], name: str, default: int, least: int = 1) -> int:
+    return _number(env, name, default, least, MOST_SECONDS, "a whole number of seconds")
+
+
+def _number(env: Mapping[str, str], name: str, default: int, least: int, most: int, kind: str) -> int:
     text = env.get(name) or str(default)
-    if not text.isdecimal() or int(text) < least:
-        raise BadInput("SETTING_INVALID", f"{text!r} is not a whole number of seconds above {least - 1}", where=name)
-    return int(text)
+    number = whole_number(text)
+    if number is None or not least <= number <= most:
+        above = f" above {least - 1}" if least else ""
+        message = f"{_short(text)!r} is not {kind}{above}, at most {most:,}"
+        raise BadInput("SETTING_INVALID", message, where=name)
+    return number
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + "…"

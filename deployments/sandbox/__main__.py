@@ -17,6 +17,9 @@ def read_arguments(arguments: Sequence[str] | None = None) -> tuple[Settings, bo
     parser = argparse.ArgumentParser(prog="python -m deployments.sandbox", description=__doc__)
     parser.add_argument("--host", default=usual.host)
     parser.add_argument("--port", type=int, default=usual.port, help="0 picks a free port")
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="HOST[:PORT]", help="answer requests to this Host too"
+    )
     parser.add_argument("--seed", type=int, default=usual.seed)
     parser.add_argument("--works", type=int, default=usual.works)
     parser.add_argument("--until", type=_moment, default=usual.until, metavar="ISO", help="the end of the index times")
@@ -34,8 +37,11 @@ def read_arguments(arguments: Sequence[str] | None = None) -> tuple[Settings, bo
     given = vars(parser.parse_args(arguments))
     quiet = given.pop("quiet")
     busy, ttl, limit = dict(given.pop("busy")), given.pop("scroll_ttl"), given.pop("rate_limit")
-    kept = given.pop("keep_pages")
-    return Settings(**given, busy=busy, scroll_ttl_seconds=ttl, rate_limit_per_second=limit, kept_pages=kept), quiet
+    kept, hosts = given.pop("keep_pages"), tuple(given.pop("allow_host"))
+    chosen = Settings(
+        **given, busy=busy, scroll_ttl_seconds=ttl, rate_limit_per_second=limit, kept_pages=kept, allowed_hosts=hosts
+    )
+    return chosen, quiet
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -17,6 +17,7 @@ from deployments.sandbox.settings import Behaviour, ScrollMode
 from deployments.sandbox.state import State
 from deployments.sandbox.ways import Ways
 
+_JSON = "application/json"
 Action = Callable[[State, Request, Any], object]
 
 
@@ -42,11 +43,15 @@ def build_control(state: State) -> Starlette:
 def _endpoint(state: State, action: Action) -> Callable[[Request], Awaitable[Response]]:
     async def serve(request: Request) -> Response:
         body = await request.body()
+        if body and request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+            # A form of another site's page can send any body, but not this type without asking first.
+            wrong = {"error": f"the body must be sent as Content-Type: {_JSON}"}
+            return Response(orjson.dumps(wrong), status_code=415, media_type=_JSON)
         try:
             result, status = action(state, request, orjson.loads(body) if body else None), 200
         except (ValueError, TypeError, KeyError) as error:
             result, status = {"error": str(error)}, 400
-        return Response(orjson.dumps(result), status_code=status, media_type="application/json")
+        return Response(orjson.dumps(result), status_code=status, media_type=_JSON)
 
     return serve
 

@@ -16,6 +16,7 @@ from deployments.sandbox.delivery import DROP
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.settings import Settings
 from deployments.sandbox.state import State, open_state
+from deployments.visitors import OwnVisitors
 
 START_SECONDS = 60
 STOP_SECONDS = 10
@@ -59,7 +60,7 @@ def build_server(settings: Settings, on_ready: Callable[[], None]) -> SandboxSer
     """A server over a fresh sandbox, not yet listening."""
     state = open_state(settings)
     config = uvicorn.Config(
-        SandboxApp(state),
+        OwnVisitors(SandboxApp(state), settings.allowed_hosts, "other hosts: --allow-host"),
         http=DroppableProtocol,
         lifespan="off",
         log_config=None,

@@ -33,6 +33,8 @@ class Settings:
     kept_pages: int = 0
     host: str = "127.0.0.1"
     port: int = 0
+    allowed_hosts: tuple[str, ...] = ()
+    """Values of Host that are answered beside those of this machine."""
 
     def __post_init__(self) -> None:
         if self.works < 0 or self.days <= 0:

@@ -20,6 +20,7 @@ from ingest_core.cursor.rebuild import Rebuilt, Verdict, applied
 from ingest_core.model.codes import CursorType, Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.whole_number import LARGEST_COUNT
 from ingest_core.model.work import Namespace
 
 cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
@@ -154,7 +155,7 @@ def cursor_timeline(
     operation: OnlyOperation = None,
     namespace: Prefix = None,
     since: Annotated[str | None, typer.Option(help="Only events written from then on (UTC).")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 100,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -207,7 +208,7 @@ def cursor_rebuild(
         remedy = 'say why: --reason "planned with --now 2030"'
         raise BadInput("REASON_MISSING", "a cursor is put back only for a reason", where="--set-back", remedy=remedy)
     with open_app() as app:
-        if source:
+        if source is not None:
             app.registry.rows(source)
         asked = (source, endpoint, operation, namespace)
         found = [*app.cursor_reports.find(*asked), *app.cursor_reports.lost(*asked)]
@@ -354,7 +355,7 @@ def cursor_compact(
     """Replace old events that no plan needs any more by one each; neither values nor needs change."""
     age = _duration(older_than)
     with open_app() as app:
-        if source:
+        if source is not None:
             app.registry.rows(source)
         found = app.cursor_reports.find(source)
         if not as_json:

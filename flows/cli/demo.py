@@ -6,6 +6,7 @@ import typer
 
 from flows.cli.screen import AsJson, console, errors, print_json, print_table, shown_instant
 from ingest_core.model.errors import ExitCode
+from ingest_core.model.whole_number import LARGEST_COUNT
 
 
 def register(app: typer.Typer) -> None:
@@ -15,7 +16,9 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     works: Annotated[int, typer.Option(min=1, max=5_000_000, help="How many works the simulated provider has.")] = 5000,
-    seed: Annotated[int, typer.Option(help="Which corpus: the same seed gives the same works.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_COUNT, help="Which corpus: the same seed gives the same works.")
+    ] = 1,
     *,
     keep: Annotated[bool, typer.Option("--keep", help="Go on from the last demo's database.")] = False,
     as_json: AsJson = False,

@@ -1,5 +1,6 @@
 """The entry point: every error becomes a message and an exit code."""
 
+import logging
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -7,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import control, cursor, demo, items, outbox, plan, quarantine, registry, room, source, work, worker
+from flows.cli import control, cursor, demo, gate, items, outbox, plan, quarantine, registry, room, source, work, worker
 from flows.cli.screen import console, print_error
 from flows.logs import configure_logging
 from ingest_core import __version__
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.settings import load_settings
+
+log = logging.getLogger(__name__)
 
 app = typer.Typer(
     name="patra",
@@ -53,6 +56,7 @@ work.register(app)
 control.register(app)
 quarantine.register(app)
 items.register(app)
+gate.register(app)
 cursor.register(app)
 source.register(app)
 outbox.register(app)
@@ -72,6 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command; its exit code."""
     as_json = "--json" in arguments
     try:
+        _refuse_unreadable(arguments)
         configure_logging(load_settings())
         result = _command_of(app).main(args=list(arguments), prog_name="patra", standalone_mode=False)
     except PatraError as error:
@@ -83,11 +88,39 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         usage = _usage_error(error)
         if usage is None:
-            raise
+            print_error(_defect(error), as_json=as_json)
+            return int(PatraError.exit_code)
         if usage.message or as_json:  # without arguments, help has been printed
             print_error(usage, as_json=as_json)
         return int(usage.exit_code)
     return int(result or 0)
+
+
+def _refuse_unreadable(arguments: Sequence[str]) -> None:
+    """BadInput for bytes that are no text: no statement, file name, URL or terminal could take them later."""
+    for number, argument in enumerate(arguments, 1):
+        if "\x00" in argument or not _is_unicode(argument):
+            message = f"argument {number} holds a NUL, or bytes that are not UTF-8"
+            raise BadInput("USAGE", message, where="patra", remedy="write it as UTF-8 text")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _defect(error: Exception) -> PatraError:
+    """An error that no message was written for; its own text may hold a secret and goes to the log only."""
+    log.debug("unexpected error", exc_info=error)
+    return PatraError(
+        "INTERNAL_ERROR",
+        f"unexpected {type(error).__name__}; what was committed before it stays",
+        where="patra",
+        remedy="set PATRA_LOG_LEVEL=DEBUG, run it again and report what it shows",
+    )
 
 
 def _usage_error(error: Exception) -> BadInput | None:

@@ -13,6 +13,7 @@ from flows.wiring import open_app
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
+from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID
 from ingest_core.outbox.relay import RelayReport
 
 outbox_app = typer.Typer(help="Messages to other systems.", no_args_is_help=True)
@@ -28,7 +29,9 @@ def register(app: typer.Typer) -> None:
 
 
 def relay(
-    max_messages: Annotated[int | None, typer.Option("--max", min=1, help="Stop after so many messages.")] = None,
+    max_messages: Annotated[
+        int | None, typer.Option("--max", min=1, max=LARGEST_COUNT, help="Maximum number of messages to send.")
+    ] = None,
     *,
     until_empty: Annotated[
         bool, typer.Option("--until-empty", help="Also wait for messages that are due soon, and for a busy publisher.")
@@ -77,7 +80,7 @@ def _show_relay(report: RelayReport) -> None:
 
 def list_messages(
     status: Annotated[OutboxStatus | None, typer.Option(help="Only messages of this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 1000,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -95,7 +98,9 @@ def list_messages(
 
 
 def retry(
-    ids: Annotated[list[int] | None, typer.Argument(help="Messages to send again soon.", show_default=False)] = None,
+    ids: Annotated[
+        list[int] | None, typer.Argument(max=LARGEST_ID, help="Messages to send again soon.", show_default=False)
+    ] = None,
     *,
     dead: Annotated[bool, typer.Option("--dead", help="Every message that is DEAD.")] = False,
     as_json: AsJson = False,

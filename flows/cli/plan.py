@@ -1,6 +1,5 @@
 """`patra plan` and `patra explain`: what will be read, and why."""
 
-import sys
 import uuid
 from datetime import datetime
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.files import read_file, read_stdin
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
 from flows.cli.source import read_assignments
 from flows.wiring import open_app
@@ -44,6 +44,9 @@ Campaign = Annotated[
 NewestFirst = Annotated[bool, typer.Option("--newest-first", help="A BACKFILL from the newest down.")]
 Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only; ahead of it only with --dry-run.")]
 AnyNow = Annotated[str | None, typer.Option("--now", help="Replaces the clock.")]
+
+MAX_IDS_BYTES = 50_000_000
+"""Some two million ids; one plan takes fewer."""
 
 BARS = " ▁▂▃▄▅▆▇█"
 
@@ -114,9 +117,11 @@ def _instant(text: str | None, option: str) -> datetime | None:
 
 def _read_ids(file: Path) -> tuple[str, ...]:
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput("IDS_UNREADABLE", f"{file}: {error}", where="--ids", remedy="name a text file") from error
+        text = read_stdin(MAX_IDS_BYTES) if str(file) == "-" else read_file(file, MAX_IDS_BYTES)
+    except BadInput as error:
+        raise BadInput(
+            "IDS_UNREADABLE", str(error), where="--ids", remedy="name a text file, or - for stdin"
+        ) from error
     found = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not found:
         raise BadInput("IDS_MISSING", f"{file} names no id", where="--ids", remedy="write one id per line")

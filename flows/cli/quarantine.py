@@ -12,6 +12,7 @@ from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.quarantine import Quarantined, Redriven, Refusal
+from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID, whole_number
 from ingest_core.readside.tables import Csv, FileFormat, JsonLines
 
 quarantine_app = typer.Typer(help="Records that could not be used.", no_args_is_help=True)
@@ -28,7 +29,9 @@ Reason = Annotated[
     QuarantineReason | None, typer.Option("--reason", case_sensitive=False, help="Only records with this reason.")
 ]
 State = Annotated[QuarantineState | None, typer.Option("--state", case_sensitive=False, help="Only this state.")]
-RowIds = Annotated[list[int], typer.Argument(metavar="ID...", help="Rows, as `list` shows them.", show_default=False)]
+RowIds = Annotated[
+    list[int], typer.Argument(metavar="ID...", max=LARGEST_ID, help="Rows, as `list` shows them.", show_default=False)
+]
 Said = Annotated[str, typer.Option("--reason", help="Why; it is kept with the row.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
@@ -49,13 +52,13 @@ def quarantine_list(
     source: OptionalSource = None,
     reason: Reason = None,
     state: State = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 1000,
     *,
     as_json: AsJson = False,
 ) -> None:
     """List records that could not be used, and why."""
     with open_app() as app:
-        if source:
+        if source is not None:
             app.registry.rows(source)
         entries = app.quarantine.entries(source, limit, reason, state)
     if as_json:
@@ -69,7 +72,9 @@ def quarantine_list(
 
 
 def quarantine_show(
-    row_id: Annotated[int, typer.Argument(metavar="ID", help="A row, as `list` shows it.", show_default=False)],
+    row_id: Annotated[
+        int, typer.Argument(metavar="ID", max=LARGEST_ID, help="A row, as `list` shows it.", show_default=False)
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -98,7 +103,7 @@ def quarantine_export(
 ) -> None:
     """Write records that could not be used to a file, with everything known of them."""
     with open_app() as app:
-        if source:
+        if source is not None:
             app.registry.rows(source)
         check_output(output, FileFormat(form), force=force, as_json=as_json)
         pages = app.quarantine.stream(source, reason, state)
@@ -146,7 +151,9 @@ def quarantine_retry(
         list[str], typer.Argument(metavar="ID...|SOURCE", help="Rows, or a source's open rows.", show_default=False)
     ],
     reason: Reason = None,
-    limit: Annotated[int, typer.Option(min=1, help="Of a source, at most so many, oldest first.")] = MOST_RETRIED,
+    limit: Annotated[
+        int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows of a source, oldest first.")
+    ] = MOST_RETRIED,
     *,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -173,10 +180,11 @@ def quarantine_retry(
 
 
 def _chosen(app: App, targets: list[str], reason: QuarantineReason | None, limit: int) -> list[Quarantined]:
-    if all(one.isdecimal() for one in targets):
+    ids = [whole_number(one) for one in targets]
+    if None not in ids:
         if reason:
             raise BadInput("USAGE", "--reason chooses among a source's rows", where="retry", remedy="leave it out")
-        return app.quarantine.named([int(one) for one in targets])
+        return app.quarantine.named([one for one in ids if one is not None])
     if len(targets) > 1:
         raise BadInput("USAGE", "name rows, or one source", where="retry", remedy="see: patra quarantine retry --help")
     app.registry.rows(targets[0])

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.files import read_file, write_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.wiring import open_app
 from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrade_database
@@ -16,6 +17,7 @@ from ingest_core.registry.export import document_of, export_source
 from ingest_core.registry.problems import SpecInvalid
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
+from ingest_core.registry.yaml_bounds import MAX_BYTES
 from ingest_core.shipped import shipped_sources
 
 db_app = typer.Typer(help="The database's schema.", no_args_is_help=True)
@@ -45,6 +47,8 @@ def db_upgrade(*, as_json: AsJson = False) -> None:
         console.print(f"schema {result['from'] or 'none'} -> {result['to']}")
     if result["sources_applied"]:
         console.print(f"sources applied: {', '.join(result['sources_applied'])}")
+    for warning in result["warnings"]:
+        errors.print(f"warning: {warning}", style="yellow", markup=False)
 
 
 @registry_app.command("diff", epilog="Example: patra registry diff my-source.yaml")
@@ -141,14 +145,6 @@ def registry_export(
         console.print(f"written: {output}", markup=False)
 
 
-def write_file(file: Path, text: str) -> None:
-    """Write a file; BadInput when it cannot be written."""
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput("FILE_UNWRITABLE", f"cannot be written: {error.strerror}", where=str(file)) from error
-
-
 @registry_app.command("show", epilog="Example: patra registry show crossref")
 def registry_show(code: CodeArgument, *, as_json: AsJson = False) -> None:
     """Show a source as it is in force."""
@@ -199,19 +195,10 @@ def registry_list(*, as_json: AsJson = False) -> None:
     print_table("sources", ("code", "name", "endpoint", "operations"), rows)
 
 
-def read_file(file: Path) -> str:
-    """A file's text; BadInput when it cannot be read."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput("FILE_UNREADABLE", f"cannot be read: {reason}", where=str(file)) from error
-
-
 def _texts(files: list[Path] | None, *, shipped: bool) -> dict[str, str]:
     """The files named, and the shipped ones where they are wanted."""
     texts = dict(shipped_sources()) if shipped else {}
-    texts |= {str(file): read_file(file) for file in files or []}
+    texts |= {str(file): read_file(file, MAX_BYTES) for file in files or []}
     if not texts:
         raise BadInput("USAGE", "no source file named", where="patra registry", remedy="name a FILE, or use --shipped")
     return texts

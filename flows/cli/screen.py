@@ -13,16 +13,27 @@ from rich.text import Text
 
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.model.visible import visible, visible_json, visible_lines
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
-console = Console(highlight=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class Screen(Console):
+    """A console that shows text as it is: nothing in it is markup, and nothing in it acts on the terminal."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print texts, with escapes for control characters, and tables."""
+        shown = (visible_lines(one) if isinstance(one, str) else one for one in objects)
+        super().print(*shown, **{"markup": False, **options})
+
+
+console = Screen(highlight=False, soft_wrap=True)
+errors = Screen(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """One document on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+    sys.stdout.write(visible_json(json.dumps(value, ensure_ascii=False, default=_plain)) + "\n")
 
 
 def _plain(value: Any) -> Any:
@@ -31,7 +42,7 @@ def _plain(value: Any) -> Any:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table, or a line that says it is empty."""
-    table = Table(title=Text(title), title_justify="left", header_style="bold")
+    table = Table(title=_cell(title), title_justify="left", header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
@@ -43,17 +54,17 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def _cell(value: Any) -> Text:
-    """A value as it is: what looks like markup is none."""
-    return Text("" if value is None else str(value))
+    """A value as it is: what looks like markup is none, and control characters are escapes."""
+    return Text("" if value is None else visible_lines(str(value)))
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, Any]]) -> None:
     """Names and values, a line each."""
-    table = Table(title=Text(title), title_justify="left", show_header=False)
+    table = Table(title=_cell(title), title_justify="left", show_header=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in facts:
-        table.add_row(name, _cell(value))
+        table.add_row(_cell(name), _cell(value))
     console.print(table)
 
 
@@ -71,7 +82,7 @@ def print_error(error: PatraError, *, as_json: bool) -> None:
         body = {"code": error.code, "message": error.message, "where": error.where, "remedy": error.remedy}
         print_json({"error": body})
         return
-    place = f"{error.where}: " if error.where else ""
+    place = f"{visible(error.where)}: " if error.where else ""
     errors.print(f"error: {place}{error.message}", style="red", markup=False)
     if error.remedy:
         errors.print(f"       {error.remedy}", markup=False)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.cli.registry import read_file, write_file
+from flows.cli.files import is_file, read_file, write_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.wiring import open_app, read_prefect_secret
 from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks, strategies
@@ -20,11 +20,14 @@ from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.codes import Operation, PaginationType
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.whole_number import LARGEST_COUNT, whole_number
+from ingest_core.readside.output_file import refuse_existing
 from ingest_core.registry.draft import PAGING, Answers, draft_source
 from ingest_core.registry.merge import PLATFORM_DEFAULT
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.schema import schema_text
+from ingest_core.registry.yaml_bounds import MAX_BYTES
 from ingest_core.settings import load_settings
 from ingest_core.shipped import shipped_sources
 
@@ -74,9 +77,17 @@ def source_check(
         ids=tuple(one.strip() for one in ids.split(",") if one.strip()) if ids else (),
         shown=limit,
     )
+    settings = load_settings()
     with _find(source) as found:
         check = SourceCheck(
-            found.rows, asked, found.upstream, found.now, load_settings().contact, signing_hooks(), strategies().codes
+            found.rows,
+            asked,
+            found.upstream,
+            found.now,
+            settings.contact,
+            signing_hooks(),
+            strategies().codes,
+            settings.credential_names,
         )
         report: dict[str, Any] = {"origin": found.origin, **check.describe(), "page": None}
         if not as_json:
@@ -106,8 +117,8 @@ def read_assignments(given: list[str] | None) -> dict[str, str]:
 def _find(source: str) -> Iterator[_Found]:
     """The source: from a file, from the Registry, or, where there is no database yet, as shipped."""
     with ExitStack() as stack:
-        if source.endswith((".yaml", ".yml")) or "/" in source or Path(source).is_file():
-            yield stack.enter_context(_from_text(read_file(Path(source)), source))
+        if source.endswith((".yaml", ".yml")) or "/" in source or is_file(source):
+            yield stack.enter_context(_from_text(read_file(Path(source), MAX_BYTES), source))
             return
         try:
             app = stack.enter_context(open_app())
@@ -184,7 +195,7 @@ def source_new(
     record_id: Annotated[str | None, typer.Option("--id", help="Path of the id within a record.")] = None,
     updated: Annotated[str | None, typer.Option(help="Path of the update time within a record.")] = None,
     paging: Annotated[PaginationType | None, typer.Option(case_sensitive=False)] = None,
-    cap: Annotated[int | None, typer.Option(min=1, help="The most records a page can have.")] = None,
+    cap: Annotated[int | None, typer.Option(min=1, max=LARGEST_COUNT, help="The most records a page can have.")] = None,
     output: Annotated[Path | None, typer.Option(help="The file to write; default CODE.yaml.")] = None,
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
@@ -206,8 +217,7 @@ def source_new(
     text = draft_source(answers)
     check_rows(rows_of(read_source(text, f"{answers.code}.yaml")), datetime.now(UTC))
     file = output or Path(f"{answers.code}.yaml")
-    if file.exists() and not force:
-        raise BadInput("FILE_EXISTS", "it exists already", where=str(file), remedy="use --force, or another --output")
+    refuse_existing(file, force=force)
     write_file(file, text)
     if as_json:
         print_json({"file": str(file), "code": answers.code})
@@ -223,9 +233,10 @@ def _paging(answer: str) -> PaginationType:
 
 
 def _whole_number(answer: str) -> int:
-    if not answer.isdecimal() or int(answer) < 1:
+    number = whole_number(answer, LARGEST_COUNT)
+    if not number:
         raise BadInput("USAGE", f"{answer!r} is no number above 0", where="cap", remedy="such as 100")
-    return int(answer)
+    return number
 
 
 class _Questions:

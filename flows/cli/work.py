@@ -13,6 +13,7 @@ from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.execution.shift import Bounds, Nobody
 from ingest_core.model.errors import ExitCode, PatraError
+from ingest_core.model.whole_number import LARGEST_COUNT
 from ingest_core.model.work import Task
 
 OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
@@ -26,7 +27,9 @@ def register(app: typer.Typer) -> None:
 
 def execute(
     source: Annotated[str | None, typer.Option(help="Only this source's tasks.")] = None,
-    max_tasks: Annotated[int | None, typer.Option(min=1, help="Stop after so many tasks.")] = None,
+    max_tasks: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of tasks to run.")
+    ] = None,
     *,
     until_idle: Annotated[
         bool, typer.Option("--until-idle", help="Also wait for leases and scheduled tasks that come free soon.")
@@ -35,7 +38,7 @@ def execute(
 ) -> None:
     """Work queued tasks until none is claimable."""
     with open_app() as app:
-        if source:
+        if source is not None:
             app.registry.rows(source)
         with stopped_by_signals(app.executor.stop):
             bounds = Bounds(source, max_tasks, until_idle=until_idle)
@@ -95,7 +98,7 @@ def _show_execution(report: ExecuteReport) -> None:
 def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
     """Show tasks by state for every partition."""
     with open_app() as app:
-        if source:
+        if source is not None:
             app.registry.rows(source)
         entries = app.readside.status(source)
     if as_json:

@@ -8,6 +8,7 @@ import typer
 
 from flows.cli.screen import AsJson, console, print_json
 from ingest_core.model.errors import Unreachable
+from ingest_core.model.whole_number import LARGEST_COUNT
 
 POOL = "patra"
 
@@ -20,7 +21,9 @@ def register(app: typer.Typer) -> None:
 def worker(
     pool: Annotated[str, typer.Option(help="The work pool, of type process.")] = POOL,
     name: Annotated[str | None, typer.Option(help="What it is called in the UI; else host and process.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="So many flow runs at once; else any number.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum concurrent flow runs (default: unlimited).")
+    ] = None,
     *,
     with_healthcheck: Annotated[
         bool,

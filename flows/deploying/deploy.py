@@ -1,18 +1,15 @@
 """Brings a server in step with what is declared; what is already so stays untouched."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
-from prefect.workers.process import ProcessWorker
+from prefect.exceptions import PrefectHTTPStatusError
 
 from flows.deploying.automations import keep_automation
 from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
 from flows.deploying.deployments import PresentDeployment, remove_obsolete
 from flows.deploying.harvests import harvest_deployments
+from flows.deploying.pools import keep_pool
 from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
 from flows.deploying.schedules import declared_schedules, executors_present
 from flows.limits import LimitChange, keep_limits
@@ -39,7 +36,7 @@ def deploy(app: App, options: DeployOptions) -> DeployReport:
     server, pool = server_url(), declared[0].pool
     try:
         with open_prefect() as client:
-            _keep_pool(client, pool, changes)
+            keep_pool(client, pool, changes)
             for one in declared:
                 _keep_deployment(PresentDeployment(client, one), sources, options, changes)
             remove_obsolete(client, declared, changes)
@@ -64,16 +61,6 @@ def _declared(sources: list[dict[str, Any]], pool: str | None) -> list[DeclaredD
     declared = declared_deployments(pool)
     planner = next(one for one in declared if one.name == PLANNER)
     return declared + harvest_deployments(planner, sources)
-
-
-def _keep_pool(client: SyncPrefectClient, name: str, changes: Changes) -> None:
-    """Make the pool where there is none; one that is there may be of another type and stays as it is."""
-    try:
-        client.read_work_pool(name)
-    except ObjectNotFound:
-        template = ProcessWorker.get_default_base_job_template()
-        pool = WorkPoolCreate(name=name, type=ProcessWorker.type, base_job_template=template)
-        changes.make(partial(client.create_work_pool, pool), Change(Kind.POOL, name, Did.CREATED))
 
 
 def _keep_deployment(

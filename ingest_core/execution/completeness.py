@@ -74,7 +74,8 @@ def judge_end(
     if checkpoint.shortfall is None:
         return Verdict(Judgement.AGAIN, why, missing)
     limit = shortfall_limit(checkpoint.total, max_shortfall)
-    if missing <= limit:
+    # Where the total fell, records that have left are among those that came: as many more may be missing.
+    if max(missing, (checkpoint.most_total or 0) - distinct) <= limit:
         return Verdict(Judgement.ACCEPTED, why, missing)
     why = f"{why} in {checkpoint.passes + 1} passes, and at most {limit} may be missing"
     return Verdict(Judgement.CUT if can_cut else Judgement.FAILED, why, missing, ResliceReason.SHORTFALL)

@@ -1,30 +1,28 @@
 """From a body to a page: a body that does not parse is an error, never an empty page."""
 
-import codecs
-import json
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-import msgspec
-import orjson
-
+from ingest_core.execution.json_page import JsonBroken, JsonReading, parse_small, read_json
 from ingest_core.execution.predicate import first_that_holds, words_of
-from ingest_core.execution.records import Records, cut_out
+from ingest_core.execution.records import Unreadable
 from ingest_core.execution.statements import Statement, StatementInvalid
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
-from ingest_core.gate.taxonomy import level_of
+from ingest_core.gate.taxonomy import is_web_page, level_of
 from ingest_core.model.codes import AnswerEffect, ErrorLevel, PaginationType, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.record import Gone
 from ingest_core.model.redaction import excerpt
-from ingest_core.model.spec import PaginationSpec, PredicateSpec, ResponseSpec, SpecSnapshot
+from ingest_core.model.spec import HttpSpec, PaginationSpec, PredicateSpec, ResponseSpec, SpecSnapshot
+from ingest_core.registry.bounds import BoundExceeded
 from ingest_core.registry.extraction import paths_in
-from ingest_core.registry.paths import EVERY, compile_path, leaf_names, plain_steps, repeated_names
+from ingest_core.registry.paths import compile_path, leaf_names, plain_steps, repeated_names
 
 FIRST_ERROR_STATUS = 400
+MAX_ERROR_VALUES = 100_000
+"""An answer that is no success states an error: one with more values than this is not read."""
 
 
 class PageBroken(Exception):
@@ -81,26 +79,42 @@ NO_RECORDS = DecodedPage([], [], None, None, None)
 
 
 def says_empty(body: bytes, response: ResponseSpec, status: int) -> bool:
-    """Whether an answer that is no success only says that there is nothing."""
+    """Whether an answer that is no success only says that there is nothing; PageBroken if that cannot be decided."""
     if status < FIRST_ERROR_STATUS or not response.empty:
         return False
-    return first_that_holds(response.empty, _parsed_or_none(body, response)) is not None
+    return _first_stated("response.empty", response.empty, body, response) is not None
 
 
 def stated_error(body: bytes, response: ResponseSpec) -> PredicateSpec | None:
-    """What the provider's own words mean, where the Registry knows them."""
-    return first_that_holds(response.errors, _parsed_or_none(body, response)) if response.errors else None
+    """What the provider's own words mean, where the Registry knows them; PageBroken if that cannot be decided."""
+    return _first_stated("response.errors", response.errors, body, response) if response.errors else None
+
+
+def _first_stated(key: str, known: list[PredicateSpec], body: bytes, response: ResponseSpec) -> PredicateSpec | None:
+    """The first predicate that holds for an answer that is no success."""
+    try:
+        with _within_bounds(key):
+            return first_that_holds(known, _parsed_or_none(body, response))
+    except RecursionError:
+        return None
+
+
+@contextmanager
+def _within_bounds(key: str) -> Iterator[None]:
+    """Make a path or pattern that exceeds its bounds an error of the page, under the source file's key."""
+    try:
+        yield
+    except BoundExceeded as error:
+        raise PageBroken(error.code, f"{key}: {error}") from error
 
 
 def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
     """The document, as far as it is one; a provider of XML may state errors in JSON."""
+    document = parse_small(body, MAX_ERROR_VALUES)
+    if document is not None or response.format != ResponseFormat.XML:
+        return document
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        if response.format != ResponseFormat.XML:
-            return None
-    try:
-        found = read_xml(body, _xml_reading(response, None, {}))
+        found = read_xml(body, _xml_reading(response, None, {}, MAX_ERROR_VALUES))
     except XmlBroken:
         return None
     return {**found.value, "items": found.items}
@@ -108,11 +122,8 @@ def _parsed_or_none(body: bytes, response: ResponseSpec) -> Any:
 
 def decode_page(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The page a body holds."""
-    content = _read(body, spec.response, spec.pagination, spec.mapping)
-    try:
-        page = _page(content, spec)
-    except StatementInvalid as error:
-        raise PageBroken(error.code, str(error)) from error
+    with _told_as_page_errors(body):
+        page = _page(_read(body, spec.response, spec.http, spec.pagination, spec.mapping), spec)
     return replace(page, long_numbers=spec.response.format == ResponseFormat.JSON and holds_long_number(body))
 
 
@@ -145,13 +156,15 @@ def _page(content: _Content, spec: SpecSnapshot) -> DecodedPage:
 
 def document_of(body: bytes, spec: SpecSnapshot) -> Any:
     """The document that the paths of a page go over."""
-    return _read(body, spec.response, spec.pagination, spec.mapping).document
+    with _told_as_page_errors(body):
+        return _read(body, spec.response, spec.http, spec.pagination, spec.mapping).document
 
 
 def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     """The records a detail answer holds."""
     assert spec.detail is not None
-    _, items, raw, declarations = _read(body, spec.detail.response, None, spec.mapping)
+    with _told_as_page_errors(body):
+        _, items, raw, declarations = _read(body, spec.detail.response, spec.detail.http, None, spec.mapping)
     if spec.detail.response.format == ResponseFormat.XML:  # an element is never nothing
         return DecodedPage(items, raw, None, None, None, declarations=declarations)
     present = [(item, text) for item, text in zip(items, raw, strict=True) if item is not None]
@@ -159,38 +172,35 @@ def decode_detail(body: bytes, spec: SpecSnapshot) -> DecodedPage:
     return DecodedPage([item for item, _ in present], texts, None, None, None, long_numbers=holds_long_number(body))
 
 
-def _read(body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> _Content:
+@contextmanager
+def _told_as_page_errors(body: bytes) -> Iterator[None]:
+    """Whatever is wrong with an answer is a PageBroken of a known code."""
+    try:
+        yield
+    except JsonBroken as error:
+        raise PageBroken(error.code, f"{error}: {_start_of(body)}") from error
+    except XmlBroken as error:
+        message = f"the body is not XML to be relied on ({error}): {_start_of(body)}"
+        raise PageBroken(error.code, message) from error
+    except StatementInvalid as error:
+        raise PageBroken(error.code, str(error)) from error
+    except BoundExceeded as error:
+        raise PageBroken(error.code, f"a path of the page: {error}") from error
+    except RecursionError as error:
+        raise PageBroken("TOO_DEEP", f"the answer is nested too deep for its paths: {_start_of(body)}") from error
+
+
+def _read(
+    body: bytes, response: ResponseSpec, http: HttpSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
+) -> _Content:
     """What the body holds; an error the provider states is one, whatever the status."""
     if response.format == ResponseFormat.XML:
-        return _read_xml(body, response, pagination, mapping)
-    body = body.removeprefix(codecs.BOM_UTF8)
-    apart = _read_apart(body, response, pagination)
-    if apart is not None:
-        _raise_stated_error(apart.document, response)
-        return apart
-    document = _parse(body)
-    _raise_stated_error(document, response)
-    items = compile_path(response.items_path)(document)
-    if items is not None and not isinstance(items, list) and plain_steps(response.items_path) is None:
-        items = [items]  # jsonpath-ng gives the one it found
-    if not isinstance(items, list):
-        return _Content(document, _no_items(document, body, response), [])
-    return _Content(document, items, _raw_items(body, response.items_path, items))
-
-
-def _read_apart(body: bytes, response: ResponseSpec, pagination: PaginationSpec | None) -> _Content | None:
-    """The same with the records left to be parsed one by one; none for a page that must be read whole."""
-    envelope = _envelope(response.items_path)
-    if envelope is None or b"\x00" in body or not _outside(response, pagination):
-        return None
-    try:
-        found = [bytes(one) for one in _walk(msgspec.json.decode(body, type=envelope), response.items_path)]
-        rest = cut_out(body, found) if found else None
-        document = orjson.loads(rest) if rest else None
-        raw = [one.decode() for one in found]
-    except (msgspec.MsgspecError, orjson.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError):
-        return None
-    return _Content(document, Records(raw, _parse), raw) if _at(document, response.items_path) == [] else None
+        return _read_xml(body, response, http, pagination, mapping)
+    reading = JsonReading(response.items_path, http.max_values, apart=_outside(response, pagination))
+    found = read_json(body, reading)
+    _raise_stated_error(found.value, response)
+    items = _no_items(found.value, body, response) if found.items is None else found.items
+    return _Content(found.value, items, found.raw)
 
 
 def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
@@ -205,22 +215,20 @@ def _outside(response: ResponseSpec, pagination: PaginationSpec | None) -> bool:
 
 
 def _read_xml(
-    body: bytes, response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
+    body: bytes, response: ResponseSpec, http: HttpSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]
 ) -> _Content:
-    try:
-        found = read_xml(body, _xml_reading(response, pagination, mapping))
-    except XmlBroken as error:
-        message = f"the body is not XML to be relied on ({error}): {_start_of(body)}"
-        raise PageBroken("NOT_XML", message) from error
+    found = read_xml(body, _xml_reading(response, pagination, mapping, http.max_values))
     # Predicates see records too: some providers dress their errors up as one.
-    whole = {**found.value, "items": found.items}
+    whole = {**found.value, "items": [None if isinstance(one, Unreadable) else one for one in found.items]}
     _raise_stated_error(whole, response)
     if not found.found:
         return _Content(whole, _no_items(whole, body, response), [])
     return _Content(whole, found.items, found.raw, found.declarations)
 
 
-def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any]) -> Reading:
+def _xml_reading(
+    response: ResponseSpec, pagination: PaginationSpec | None, mapping: dict[str, Any], max_values: int
+) -> Reading:
     """The way to the records, the prefixes, and the names that paths expect lists or texts at."""
     steps = plain_steps(response.items_path.removesuffix(".*")) or ()
     every = ("*",) if response.items_path.endswith(".*") else ()
@@ -233,26 +241,34 @@ def _xml_reading(response: ResponseSpec, pagination: PaginationSpec | None, mapp
     merged = [response.merged_into_path] if response.merged_into_path is not None else []
     known_by = [response.id_path, response.updated_at_path, *version, *merged]
     paths = list(paths_in([mapping, *known_by, *filter(None, paging), *predicates]))
+    leaves = [leaf_names(path) for path in paths]
     return Reading(
         items=(*map(str, steps), *every),
         namespaces=response.namespaces,
         repeated=frozenset(name for path in paths for name in repeated_names(path)),
-        texts=frozenset(name for path in paths for name in leaf_names(path)),
+        # A path that names no element at its end may want the text of any.
+        texts=frozenset[str]().union(*leaves) if all(leaves) else None,
+        max_values=max_values,
     )
 
 
 def _raise_stated_error(document: Any, response: ResponseSpec) -> None:
-    stated = first_that_holds(response.errors, document)
+    with _within_bounds("response.errors"):
+        stated = first_that_holds(response.errors, document)
+        said = words_of(stated, document) if stated else ""
     if stated:
-        words = excerpt(words_of(stated, document), 200)
+        words = excerpt(said, 200)
         message = f"the provider answered with an error: {words}"
         raise PageBroken("STATED_ERROR", message, stated.level, stated.effect)
 
 
 def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:
     """Nothing, where the provider says so; a page without its list is an error otherwise."""
-    if first_that_holds(response.empty, document):
-        return []
+    with _within_bounds("response.empty"):
+        if first_that_holds(response.empty, document):
+            return []
+    if is_web_page(body):  # well-formed XML, and yet no answer of this endpoint: as a page of other markup is
+        raise PageBroken("NOT_XML", f"the body is a web page: {_start_of(body)}")
     raise PageBroken("ITEMS_MISSING", f"no list at {response.items_path}: {_start_of(body)}")
 
 
@@ -263,77 +279,9 @@ def _without_param(url: str, name: str) -> str:
     return f"{path}{mark}{'&'.join(kept)}"
 
 
-def _parse(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    # The standard library takes lone surrogates, huge numbers and, told so, line breaks within strings, all of which
-    # providers send; records that hold them are then dealt with one by one.
-    try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, strict=b"\x00" in body)
-    except (ValueError, RecursionError) as error:
-        raise PageBroken("NOT_JSON", f"the body is not JSON: {_start_of(body)}") from error
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _at(document: Any, path: str | None) -> Any:
     return compile_path(path)(document) if path else None
 
 
 def _start_of(body: bytes, limit: int = 120) -> str:
     return repr(excerpt(" ".join(body[: limit * 8].decode("utf-8", "replace").split()), limit))
-
-
-def _raw_items(body: bytes, items_path: str, items: list[Any]) -> list[str]:
-    """Each record's own text; written anew only where the text cannot be had."""
-    envelope = _envelope(items_path)
-    if envelope is not None:
-        for prepare in (bytes, _without_lone_surrogates):
-            try:
-                found = _walk(msgspec.json.decode(prepare(body), type=envelope), items_path)
-                return [bytes(one).decode() for one in found]
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                continue
-    return [json.dumps(item, separators=(",", ":")) for item in items]
-
-
-_ESCAPE = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair, as it should be
-    rb"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"  # half a pair
-    rb"|\\."
-)
-
-
-def _without_lone_surrogates(body: bytes) -> bytes:
-    """A body msgspec takes; the record that held the half pair goes to quarantine, its neighbours stay as they are."""
-    return _ESCAPE.sub(lambda match: rb"\ufffd" if match.group(1) else match.group(0), body)
-
-
-def _walk(found: Any, items_path: str) -> Any:
-    for step in plain_steps(items_path) or ():
-        found = found[step] if isinstance(step, int) else getattr(found, _attribute(str(step)))
-    return found
-
-
-def _attribute(name: str) -> str:
-    return "at_" + name.encode().hex()
-
-
-@lru_cache(maxsize=64)
-def _envelope(items_path: str) -> Any:
-    """A type that holds just the way to the records, which stay text."""
-    steps = plain_steps(items_path)
-    if steps is None or not all(isinstance(step, int) or (isinstance(step, str) and step != EVERY) for step in steps):
-        return None
-    inner: Any = list[msgspec.Raw]
-    for step in reversed(steps):
-        if isinstance(step, int):
-            inner = list[inner]
-        else:
-            name = _attribute(str(step))
-            inner = msgspec.defstruct("Envelope", [(name, inner)], rename={name: str(step)})
-    return inner

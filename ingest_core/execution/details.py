@@ -6,16 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from ingest_core.execution.decode import DecodedPage, decode_detail
-from ingest_core.execution.fetch import ANYWHERE, FetchedPage, Fetcher, Spot
+from ingest_core.execution.fetch import ANYWHERE, GARBLED, FetchedPage, Fetcher, Spot
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
 from ingest_core.execution.routing import Router, short_hash, too_many_unusable
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel, GoneReason
 from ingest_core.model.record import BadId, Gone, Witnesses
-
-_GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
-"""Answers that stayed unreadable however often they were asked for: one record may spoil the text of all."""
 
 GONE_STATUSES = frozenset({404, 410})
 TOO_MANY_GONE = 10
@@ -169,7 +166,8 @@ def fetch_details(
             )
         except UpstreamError as error:
             error.in_detail = True
-            if (error.level != ErrorLevel.L2 and error.code not in _GARBLED) or found.hopeless(bad):
+            # An answer that stays unreadable is halved too: one record may spoil the text of all.
+            if (error.level != ErrorLevel.L2 and error.code not in GARBLED) or found.hopeless(bad):
                 raise
             if len(batch) == 1 and by_id and error.status in GONE_STATUSES:
                 found.not_found += batch

@@ -1,8 +1,10 @@
 """Getting one page: through the gate, again where that is safe."""
 
+import hashlib
 import logging
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,8 +17,9 @@ from ingest_core.execution.paging import tail_is_doubtful
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.gate.feedback import Feedback, read_feedback
 from ingest_core.gate.ports import GateDecision, Permit, RateGate
-from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status
+from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status, is_web_page
 from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, PaginationType, TotalKind
+from ingest_core.model.errors import PatraError
 from ingest_core.model.record import Rejected
 from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 
@@ -32,6 +35,9 @@ LINKED = (PaginationType.TOKEN, PaginationType.URL)
 PERMIT_LIFE = timedelta(seconds=1)
 """So long a turn holds whatever else is said."""
 
+
+GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
+"""Answers that do not parse."""
 
 EMPTY_TOO_EARLY = ("EMPTY_TAIL", "EMPTY_BEFORE_TOTAL")
 REFUSED = (400, 404, 416, 422)
@@ -53,6 +59,25 @@ class Spot:
 
 
 ANYWHERE = Spot()
+
+
+class BrokenAnswers:
+    """The answers to one request that did not parse: one that comes again byte for byte will not pass.
+
+    A web page in place of an answer, a notice of maintenance, is passing however often it comes; so is an empty body.
+    """
+
+    def __init__(self) -> None:
+        self._hashes: set[bytes] = set()
+
+    def judge(self, error: PageBroken, body: bytes) -> ErrorLevel:
+        """How bad the error is, given the answers before."""
+        if error.code not in GARBLED or not body.strip() or is_web_page(body):
+            return error.level
+        digest = hashlib.sha256(body).digest()
+        repeated = digest in self._hashes
+        self._hashes.add(digest)
+        return ErrorLevel.L2 if repeated else error.level
 
 
 class Abandoned(Exception):
@@ -111,6 +136,17 @@ class FetchedPage:
     answered: float = field(default_factory=time.monotonic)
     notes: list[Rejected] = field(default_factory=list)
     """Rows for quarantine that are about the slice, not about one of its records."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How the answers to a request are read, however often it is sent."""
+
+    decode: Callable[[bytes], DecodedPage]
+    answers: ResponseSpec
+    empty_statuses: Container[int]
+    """A refusal with one of these is an empty page."""
+    broken: BrokenAnswers = field(default_factory=BrokenAnswers)
 
 
 @dataclass
@@ -193,7 +229,7 @@ class Fetcher:
 
         A refusal with one of `empty_statuses` is an empty page.
         """
-        retry = self.spec.retry
+        retry, expected = self.spec.retry, Expected(decode, answers, empty_statuses)
 
         def again(error: Exception) -> bool:
             if not isinstance(error, UpstreamError) or error.level != ErrorLevel.L1 or error.code == "RATE_WAIT":
@@ -214,49 +250,69 @@ class Fetcher:
         ):
             with attempt:
                 self.tally.retries += attempt.num > 1
-                return self._once(request, decode, answers, rate or self.rate, empty_statuses)
+                return self._once(request, expected, rate or self.rate)
         raise AssertionError("unreachable")
 
-    def _once(
-        self,
-        request: Request,
-        decode: Callable[[bytes], DecodedPage],
-        answers: ResponseSpec,
-        rate: RateSpec,
-        empty_statuses: Container[int],
-    ) -> FetchedPage:
+    def _once(self, request: Request, expected: Expected, rate: RateSpec) -> FetchedPage:
         if self.abandoned.is_set():
             raise Abandoned
         rate = rate.for_caller(known=self.upstream.knows(request.auth))
         turn = Turn(self.rate_key, rate, self._wait_for_turn(rate))
         self.tally.requests += 1
         self.tally.permits += rate.cost
+        response = self._sent(request)
+        self.tally.answered(response.elapsed_seconds)
+        with self._readable(response.status):
+            said = read_feedback(response.status, response.headers, rate, datetime.now(UTC))
+        self.gate.feedback(self.rate_key, said)
+        self.tally.heard(said)
+        with self._readable(response.status):
+            return FetchedPage(self._page(response, expected), response, turn, said)
+
+    def _sent(self, request: Request) -> Response:
         try:
-            response = self.upstream.send(request)
+            with self._readable():
+                return self.upstream.send(request)
         except NotSent as error:
             message = f"upstream unreachable: {error}"
             raise UpstreamError("UNREACHABLE", message, moved=False, unreachable=True) from error
         except AnswerLost as error:
             raise UpstreamError("ANSWER_LOST", f"answer lost: {error}", moved=True) from error
         except CredentialMissing as error:
-            raise UpstreamError("CREDENTIAL_MISSING", str(error), moved=False) from error
-        self.tally.answered(response.elapsed_seconds)
-        said = read_feedback(response.status, response.headers, rate, datetime.now(UTC))
-        self.gate.feedback(self.rate_key, said)
-        self.tally.heard(said)
-        if response.status in empty_statuses or says_empty(response.body, answers, response.status):
-            return FetchedPage(NO_RECORDS, response, turn, said)
-        self._raise_for(response, answers)
+            raise UpstreamError(error.code, str(error), moved=False) from error
+
+    def _page(self, response: Response, expected: Expected) -> DecodedPage:
         try:
-            page = decode(response.body)
+            if response.status in expected.empty_statuses or says_empty(
+                response.body, expected.answers, response.status
+            ):
+                return NO_RECORDS
+            self._raise_for(response, expected.answers)
+            page = expected.decode(response.body)
         except PageBroken as error:
-            message = _untold(error, decode, response)
+            level, message = expected.broken.judge(error, response.body), _untold(error, expected.decode, response)
+            message += " (the same bytes came twice)" if level != error.level else ""
             raise UpstreamError(
-                error.code, message, moved=True, level=error.level, status=response.status, restarts=error.restarts
+                error.code, message, moved=True, level=level, status=response.status, restarts=error.restarts
             ) from error
         if self.spec.pagination and self.spec.pagination.type == PaginationType.URL:
             page = replace(page, next_token=response.clean_place(page.next_token))
-        return FetchedPage(page, response, turn, said)
+        return page
+
+    @contextmanager
+    def _readable(self, status: int | None = None) -> Iterator[None]:
+        """An answer that no rule foresaw fails its own request; the database is never asked within.
+
+        The log has the trace.
+        """
+        try:
+            yield
+        except (UpstreamError, PatraError, NotSent, AnswerLost, CredentialMissing):
+            raise
+        except Exception as error:
+            log.exception("%s: an answer cannot be read", self.spec.provenance_code)
+            message = f"the answer cannot be read: {type(error).__name__}"
+            raise UpstreamError("ANSWER_UNREADABLE", message, moved=True, status=status) from error
 
     def _wait_for_turn(self, rate: RateSpec) -> Permit:
         """Wait for a turn; one that was waited for long is worth nothing if the provider has closed meanwhile."""

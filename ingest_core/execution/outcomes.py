@@ -13,7 +13,9 @@ from ingest_core.gate.taxonomy import UpstreamError, level_of
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import EndUncertain
 from ingest_core.model.record import Arrivals, Counts
+from ingest_core.model.redaction import storable
 from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.visible import visible
 from ingest_core.model.work import Checkpoint
 
 MAX_RESTARTS = 5
@@ -61,7 +63,7 @@ def succeeded(walk: Walk) -> Ending:
     outcome = RunOutcome(
         TaskStatus.SUCCEEDED,
         _stats(walk),
-        as_of=walk.checkpoint.as_of,
+        as_of=walk.checkpoint.read_from,
         observed_max=walk.observed_max,
         arrivals=_arrivals(walk),
     )
@@ -142,7 +144,11 @@ def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
 def error_json(error: Exception) -> dict[str, Any]:
     """An error that is no answer's, as the ledger keeps it."""
     code = getattr(error, "code", None) or type(error).__name__
-    return {"level": level_of(code).value, "code": code, "message": str(error) or type(error).__name__}
+    return {
+        "level": level_of(code).value,
+        "code": code,
+        "message": visible(storable(str(error))) or type(error).__name__,
+    }
 
 
 def failed(walk: Walk, error: dict[str, Any], checkpoint: Checkpoint | None = None) -> Ending:

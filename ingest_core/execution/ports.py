@@ -242,6 +242,14 @@ class AnswerLost(Exception):
 class CredentialMissing(Exception):
     """A secret that is referred to is not there; asking without it would be asking as somebody else."""
 
+    code = "CREDENTIAL_MISSING"
+
+
+class CredentialRefused(CredentialMissing):
+    """A reference to a secret that the operator has not allowed for sources."""
+
+    code = "CREDENTIAL_REFUSED"
+
 
 class Upstream(Protocol):
     """The provider; a response is whole or an error."""

@@ -1,11 +1,12 @@
 """Recognising what an answer says besides its records."""
 
-import re
+import json
 from collections.abc import Iterable
 from typing import Any
 
 from ingest_core.model.spec import PredicateSpec
 from ingest_core.registry.paths import compile_path
+from ingest_core.registry.patterns import compile_pattern, page_match_time
 from ingest_core.registry.values import text_of
 
 
@@ -16,14 +17,15 @@ def holds(predicate: PredicateSpec, document: Any) -> bool:
     if predicate.equals is not None:
         return predicate.equals in values
     if predicate.matches is not None:
-        pattern = re.compile(predicate.matches)
+        pattern = compile_pattern(predicate.matches)
         return any(pattern.search(text) for one in values if (text := text_of(one)) is not None)
     return value not in (None, "", [], {})
 
 
 def first_that_holds(predicates: Iterable[PredicateSpec], document: Any) -> PredicateSpec | None:
-    """The first predicate the document fulfils."""
-    return next((one for one in predicates if holds(one, document)), None)
+    """The first predicate the document fulfils; BoundExceeded where one cannot be decided within its bounds."""
+    with page_match_time():
+        return next((one for one in predicates if holds(one, document)), None)
 
 
 def words_of(predicate: PredicateSpec, document: Any) -> str:
@@ -31,5 +33,12 @@ def words_of(predicate: PredicateSpec, document: Any) -> str:
     for path in filter(None, (predicate.message, predicate.path)):
         value = compile_path(path)(document)
         if value not in (None, "", [], {}):
-            return str(value)
+            return value if isinstance(value, str) else _written(value)
     return predicate.path
+
+
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "a value that cannot be shown"

@@ -11,6 +11,7 @@ from ingest_core.execution.ports import Request
 from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation, TimeUnit
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Range, both, from_json, part_range
+from ingest_core.model.header import is_header_text
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, ceil_to, floor_to
 from ingest_core.model.spec import HttpSpec, ParamSpec, SpecSnapshot, WindowSpec
@@ -130,6 +131,7 @@ def _assemble(
     user_agent = parse_template(http.user_agent).render(values) if http.user_agent else None
     if user_agent:
         headers["User-Agent"] = user_agent
+    _refuse_unsendable(headers, spec.provenance_code)
     path_values = {name: percent_encode(_text(value)) for name, value in placed[ParamLocation.PATH]}
     return Request(
         source=spec.provenance_code,
@@ -141,6 +143,18 @@ def _assemble(
         body=_body(http, placed[ParamLocation.BODY], {**values, **rendered.params}),
         contact=caller.contact,
     )
+
+
+def _refuse_unsendable(headers: Mapping[str, str], source: str) -> None:
+    """BadInput for a value, such as a query or a page token, that the header it belongs in cannot carry."""
+    for name, value in headers.items():
+        if not is_header_text(value):
+            raise BadInput(
+                "HEADER_UNSAFE",
+                f"the header {name} cannot carry its value: it is not printable ASCII",
+                where=f"source {source!r}",
+                remedy="send it as a query parameter, or give another query",
+            )
 
 
 def _path(template: str, values: Mapping[str, str], source: str) -> str:

@@ -64,7 +64,7 @@ from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
-from ingest_core.model.errors import LeaseLost, SchemaDrift, ShortfallTooLarge, SliceFailed, Unreachable
+from ingest_core.model.errors import DataRefused, LeaseLost, SchemaDrift, ShortfallTooLarge, SliceFailed, Unreachable
 from ingest_core.model.naming import resume_command
 from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
@@ -138,13 +138,24 @@ class TaskRunner:
             with LeaseKeeper(self._queue, task.lease) as keeper:
                 run = self._ledger.begin_run(task, flow or FlowRun())
                 with rare_collections():
-                    outcome, summary = self._attempt(self._prepare(run, keeper))
-                self._ledger.finish(run, outcome)
+                    walk = self._prepare(run, keeper)
+                    outcome, summary = self._attempt(walk)
+                outcome, summary = self._finish(walk, outcome, summary)
         except LeaseLost as lost:
             return RunSummary(task.lease.task_id, None, error=str(lost))
         if outcome.task_status == TaskStatus.SUCCEEDED or outcome.covered:
             self._cursors.advance(task.namespace)
         return self._fuse(task, outcome, summary)
+
+    def _finish(self, walk: Walk, outcome: RunOutcome, summary: RunSummary) -> Ending:
+        """End the attempt; an outcome that the database refuses fails the task, not its worker."""
+        try:
+            self._ledger.finish(walk.run, outcome)
+        except DataRefused as error:
+            log.exception("run %s of task %s: its outcome was refused", walk.run.run_id, walk.task.lease.task_id)
+            outcome, summary = failed(walk, error_json(error))
+            self._ledger.finish(walk.run, outcome)
+        return outcome, summary
 
     def _fuse(self, task: Task, outcome: RunOutcome, summary: RunSummary) -> RunSummary:
         """Stop the partition where an error says that nothing of it can go on."""
@@ -377,4 +388,5 @@ def _arrive(walk: Walk, batch: Batch, fetch: Callable[[], FetchedPage]) -> Arriv
     finally:
         walk.fetcher.turn_taken.set()
     filters_here = task.spec.window is not None and not task.spec.window.supports_updated_since
-    return Arrived(fetched, walk.router.route(fetched.page, batch.asked_at, task.window if filters_here else None))
+    owns = task.window if filters_here else None
+    return Arrived(fetched, walk.router.route(fetched.page, batch.asked_at, owns, walk.fetcher.abandoned))

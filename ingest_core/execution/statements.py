@@ -14,6 +14,10 @@ from typing import Any, NoReturn
 from ingest_core.model.redaction import excerpt
 from ingest_core.registry.paths import TEXT
 
+MAX_PLACE_CHARS = 16_384
+"""Of a next token or URL, in characters; the longest that is known, Crossref's, has 1,512."""
+
+_UNUSABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _SHOWN_CHARS = 120
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}(\.0+)?")
 _LARGEST = 10**18
@@ -52,7 +56,10 @@ class Statement:
             self._refuse_place()
         if isinstance(found, bool) or (isinstance(found, float) and not math.isfinite(found)):
             self._refuse_place()
-        return None if found is None else str(found)
+        place = None if found is None else str(found)
+        if place and (len(place) > MAX_PLACE_CHARS or _UNUSABLE.search(place)):
+            self._refuse_token(place)
+        return place
 
     def more_follows(self) -> bool | None:
         """Whether the page says that more follows, None where it says neither."""
@@ -101,6 +108,13 @@ class Statement:
         # A link in an attribute is a next place: the path lacks its last step.
         return not any(map(_LINK.fullmatch, one))
 
+    def _refuse_token(self, place: str) -> NoReturn:
+        """Refuse what no database would keep, or no request could carry."""
+        long = f"it has {len(place):,} characters, the most is {MAX_PLACE_CHARS:,}"
+        why = long if len(place) > MAX_PLACE_CHARS else "it holds a control character or half of a surrogate pair"
+        message = f"{self.key} {self.path} found {_shown(place)}, which cannot be a next place: {why}."
+        raise StatementInvalid("NEXT_TOKEN_INVALID", message)
+
     def _refuse_place(self) -> NoReturn:
         remedy = "Point the path at the token or URL itself."
         self._refuse("NEXT_PLACE_INVALID", "a text or a number", remedy)
@@ -143,7 +157,7 @@ def _whole_number(value: Plain) -> int | None:
     """The number, also written as text; None for anything else."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         return int(value.partition(".")[0])
-    if isinstance(value, bool | str) or value is None or not math.isfinite(value) or abs(value) > _LARGEST:
+    if isinstance(value, bool | str) or value is None or not -_LARGEST <= value <= _LARGEST:  # NaN is neither
         return None
     return int(value) if value == int(value) else None
 
@@ -151,5 +165,5 @@ def _whole_number(value: Plain) -> int | None:
 def _shown(value: Any) -> str:
     try:
         return excerpt(json.dumps(value), _SHOWN_CHARS)
-    except RecursionError:
-        return "a deeply nested value"
+    except (RecursionError, ValueError):
+        return "a value that cannot be shown"

@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 _TOKEN_REFUSED = {400, 404, 410}
 _TOKEN_PERHAPS_REFUSED = 500
+_SAME_AGAIN = frozenset({"NEXT_TOKEN_INVALID", "TOO_MANY_VALUES", "TOO_DEEP", "TOO_LARGE"})
+"""Answers that a slice read from its start would meet again: each attempt would cost as much."""
 
 
 class SliceRestart(Exception):
@@ -100,7 +102,7 @@ def warn_of_budget(walk: Walk, step: Step, cost: Spent) -> None:
 def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
     """Restart the slice where its place is gone, or may have moved on without us."""
     paging = walk.task.spec.paging
-    if batch.page_no == 1:
+    if batch.page_no == 1 or error.code in _SAME_AGAIN:
         return
     if not error.in_detail and (error.restarts or error.status in paging.restart_statuses):
         raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
@@ -167,6 +169,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
     confirmed = page.total == len(walk.seen) and page.count < walk.task.spec.paging.page_size
     counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
     shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
+    certain = confirmed and not before.started
     return replace(
         before,
         page_no=batch.page_no,
@@ -181,7 +184,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
         most_total=max(filter(None, (before.most_total, page.total)), default=before.most_total),
         rewinds=before.rewinds + step.rewound,
         counting=counts,
-        unsure=before.unsure or shifted,
+        unsure=(before.unsure and not certain) or shifted,
         empties=0 if page.count else before.empties + 1,
         fruitless=0 if new_records or not page.count else before.fruitless + 1,
         received=before.received + page.count,

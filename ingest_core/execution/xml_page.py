@@ -2,10 +2,15 @@
 
 An element without attributes and children is its text; any other is an object: `@name` for an attribute, a child's
 name for a child (a list where it repeats, or where a path expects one), and `#text` for the whole text within it,
-inline markup included, unless it only holds other elements together. White space is collapsed.
+inline markup included, unless it only holds other elements together or no path wants it. White space is collapsed.
 Names in a declared namespace have its prefix (`arxiv:doi`), all others stand alone.
 A record's text cut out of its document lacks the namespaces declared around it: `declarations` has them.
-Nothing is fetched and no entity is expanded: a document that declares one is refused.
+
+Nothing is fetched and no entity is expanded: a document that declares one, or defaults for attributes, is refused.
+What a document takes in memory is bounded by its size: texts are copied at most TEXT_COPIES times, names, namespaces,
+levels and the length of a tag have limits. This is relied on of expat, which is the interpreter's own: it reports every
+declaration before its use, its tables of names are salted, and since 2.4.5 it refuses a namespace that holds the
+separator of names.
 """
 
 import re
@@ -15,13 +20,31 @@ from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
+from ingest_core.execution.records import MAX_RECORD_BYTES, VALUES_PER_RECORD, Unreadable, short_parts
+from ingest_core.execution.xml_text import as_utf8, collapsed, holds_named_entity, innocuous, lost_entity
+from ingest_core.model.codes import QuarantineReason
 from ingest_core.registry.paths import TEXT
 
+OLDEST_EXPAT = (2, 4, 5)
 MAX_DEPTH = 200
-_DECLARATION_BYTES = 200
-_DECLARED = re.compile(r"""^(\ufeff?\s*<\?xml[^>]*?)\s+encoding=["']([A-Za-z0-9._-]+)["']""")
-_ONE_BYTE = re.compile(r"iso-8859-[0-9]{1,2}|windows-125[0-9]")
-_NAMED_ENTITY = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)([^;\s]+);")
+"""Levels of a record and of the document around it; a deeper record goes to quarantine."""
+
+MAX_PAGE_DEPTH = 1000
+"""Levels within a record that goes to quarantine for its depth; a deeper document is refused."""
+
+TEXT_COPIES = 4
+"""Texts that repeat what other values of a record hold, inline markup's, have at most its length times this."""
+
+MAX_OUTER_TEXT = 1_000_000
+"""Characters of such texts outside of the records."""
+
+MAX_NAMES = 10_000
+MAX_NAMESPACES = 100
+MAX_NAMESPACE_CHARS = 8_000
+MAX_TAG_BYTES = 1_000_000
+MAX_DTD_BYTES = 64_000
+_SLACK = 1_000_000
+_CHUNK_BYTES = 256 * 1024
 _NAMESPACE_END = "\n"
 _START_NAME = re.compile(r"<[^\s/>]+")
 _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
@@ -33,29 +56,37 @@ Scope = Mapping[str | None, str | None]
 class XmlBroken(Exception):
     """The body is not XML we take."""
 
+    def __init__(self, message: str, code: str = "NOT_XML") -> None:
+        super().__init__(message)
+        self.code = code
 
-@dataclass
+
 class _Element:
     """An element that is being read."""
 
-    name: str
-    attributes: dict[str, str]
-    start: int
-    # The namespaces in scope within it, its own declarations included; shared with the parent where it has none.
-    scope: Scope = field(default_factory=dict)
-    pieces: list[str] = field(default_factory=list)
-    children: dict[str, Any] = field(default_factory=dict)
-    holds_text: bool = False
+    __slots__ = ("attributes", "children", "filled", "first", "holds_text", "name", "scope", "start", "wanted")
 
-    def value(self, text: str, texts: frozenset[str]) -> Any:
-        if not self.children and not self.attributes:
-            return " ".join(text.split())
-        value = {**self.attributes, **self.children}
-        if self.holds_text or self.name in texts or all(map(_is_plain, self.children.values())):
-            words = " ".join(text.split())
-            if words:
-                value[TEXT] = words
-        return value
+    def __init__(self, name: str, attributes: dict[str, str], start: int, scope: Scope, first: int, *, wanted: bool):
+        self.name = name
+        self.attributes = attributes
+        # Its first byte.
+        self.start = start
+        # The namespaces in scope within it, its own declarations included; shared with the parent where it has none.
+        self.scope = scope
+        # Where its text begins among the pieces of text.
+        self.first = first
+        # Whether some path wants its text, or that of an element around it.
+        self.wanted = wanted
+        self.children: dict[str, Any] = {}
+        self.holds_text = False
+        # Whether anything stands between its tags.
+        self.filled = False
+
+    def keeps_text(self, texts: frozenset[str] | None) -> bool:
+        """Whether an element with children has a text of its own besides them."""
+        if texts is not None and self.name in texts:
+            return True
+        return self.wanted and (self.holds_text or all(map(_is_plain, self.children.values())))
 
 
 def _is_plain(child: Any) -> bool:
@@ -69,7 +100,9 @@ class Reading:
     items: tuple[str, ...]
     namespaces: Mapping[str, str] = field(default_factory=dict)
     repeated: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()
+    # None where the text of any element may be wanted.
+    texts: frozenset[str] | None = None
+    max_values: int = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -84,91 +117,228 @@ class XmlDocument:
 
 
 class _Reader:
-    """Builds values from expat's events, one pass, no recursion."""
+    """Builds values from expat's events, one pass, no recursion.
 
-    def __init__(self, body: bytes, reading: Reading) -> None:
+    `original` is the document as received where `body` is its innocuous form: records that differ are unreadable.
+    """
+
+    def __init__(self, body: bytes, reading: Reading, original: bytes) -> None:
         self._body = body
+        self._original = original
         self._reading = reading
         self._items = reading.items
         self._prefixes = {uri: prefix for prefix, uri in reading.namespaces.items()}
-        self._has_doctype = False
-        self._open: list[_Element] = [_Element("", {}, 0)]
+        self._known_names: dict[str, str] = {}
+        self._doctype_start: int | None = None
+        self._may_lose_text = False
+        self._values = 0
+        self._open: list[_Element] = [_Element("", {}, 0, {}, 0, wanted=False)]
         self._names: list[str] = []
+        self._pieces: list[str] = []
+        # Characters of the texts that repeat others: of the record being read, and outside of records.
+        self._copied, self._outer_copied = 0, 0
+        # Why the record being read goes to quarantine; nothing more of it is kept.
+        self._spoilt: QuarantineReason | None = None
         self._found: list[tuple[Any, str, str]] = []
+        self._declarations: dict[str, str] = {}
+        self._declared_chars = 0
         self._declared: dict[str | None, str | None] = {}
+        self._outside_from = 0
         self._met = False
-        self._parser = expat.ParserCreate(namespace_separator=_NAMESPACE_END)
+        # Whatever the document declares: it has been written anew, and records are cut out by its bytes.
+        self._parser = expat.ParserCreate("utf-8", namespace_separator=_NAMESPACE_END)
         self._parser.buffer_text = True
         self._parser.StartNamespaceDeclHandler = self._declare
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
         self._parser.EntityDeclHandler = self._refuse_entity
+        self._parser.AttlistDeclHandler = self._refuse_default
         self._parser.SkippedEntityHandler = self._refuse_skipped
         self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.EndDoctypeDeclHandler = self._end_doctype
 
     def read(self) -> XmlDocument:
         try:
-            self._parser.Parse(self._body, True)  # noqa: FBT003 - expat takes it by position
+            self._parse()
         except expat.ExpatError as error:
             raise XmlBroken(f"line {error.lineno}: {expat.errors.messages[error.code]}") from error
+        self._refuse_changed(len(self._body))
         items = [value for value, _, _ in self._found]
         texts, declarations = [raw for _, raw, _ in self._found], [lacking for _, _, lacking in self._found]
         return XmlDocument(self._open[0].children, items, texts, declarations, self._met)
 
+    def _parse(self) -> None:
+        """Parse in chunks: after an error in a handler expat reads on to the end of what it was given."""
+        view = memoryview(self._body)
+        for at in range(0, len(view), _CHUNK_BYTES):
+            given = min(at + _CHUNK_BYTES, len(view))
+            self._parser.Parse(view[at:given], False)  # noqa: FBT003 - expat takes it by position
+            current = self._parser.CurrentByteIndex
+            if given - current > MAX_TAG_BYTES:
+                raise XmlBroken(f"a tag or comment has more than {MAX_TAG_BYTES:,} bytes", "TOO_LARGE")
+            if self._doctype_start is not None and current - self._doctype_start > MAX_DTD_BYTES:
+                raise XmlBroken(f"the document type has more than {MAX_DTD_BYTES:,} bytes", "TOO_LARGE")
+        self._parser.Parse(b"", True)  # noqa: FBT003
+
     def _name(self, name: str) -> str:
+        known = self._known_names.get(name)
+        if known is not None:
+            return known
+        if len(self._known_names) >= MAX_NAMES:
+            raise XmlBroken(f"the document has more than {MAX_NAMES:,} different names", "TOO_MANY_VALUES")
         uri, _, local = name.rpartition(_NAMESPACE_END)
         prefix = self._prefixes.get(uri)
-        return f"{prefix}:{local}" if prefix else local
+        return self._known_names.setdefault(name, f"{prefix}:{local}" if prefix else local)
 
     def _declare(self, prefix: str | None, uri: str | None) -> None:
         """Keep a declaration for the element that starts next: expat reports it first."""
         self._declared[prefix] = uri
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) > MAX_DEPTH:
-            raise XmlBroken(f"elements are nested deeper than {MAX_DEPTH}")
-        if attributes and self._has_doctype:
-            self._refuse_lost_attribute_text()
-        own = {f"@{self._name(key)}": value for key, value in attributes.items()}
-        scope = self._open[-1].scope
-        if self._declared:
-            scope, self._declared = {**scope, **self._declared}, {}
-        element = _Element(self._name(name), own, self._parser.CurrentByteIndex, scope)
+        # An element with attributes is an object: it takes as much memory as two other values.
+        self._count(1 + bool(attributes) + len(attributes) + len(self._declared))
+        parent, start = self._open[-1], self._parser.CurrentByteIndex
+        if attributes and self._may_lose_text:
+            self._refuse_lost_attribute_text(start)
+        self._refuse_deep()
+        scope = self._scope(parent.scope)
+        parent.filled = True
+        own_name = self._name(name)
+        if self._spoilt is None:
+            own = {f"@{self._name(key)}": value for key, value in attributes.items()}
+            wanted = parent.wanted or self._reading.texts is None or own_name in self._reading.texts
+            element = _Element(own_name, own, start, scope, len(self._pieces), wanted=wanted)
+        else:
+            element = _Element(own_name, {}, start, scope, len(self._pieces), wanted=False)
         self._open.append(element)
-        self._names.append(element.name)
-        self._met = self._met or tuple(self._names) == self._items[:-1]
+        self._names.append(own_name)
+        self._met = self._met or (len(self._names) == len(self._items) - 1 and tuple(self._names) == self._items[:-1])
+
+    def _count(self, values: int) -> None:
+        self._values += values
+        limit = self._reading.max_values
+        if self._values + len(self._found) * VALUES_PER_RECORD > limit:
+            message = (
+                f"it holds more than {limit:,} elements and attributes, or {limit // VALUES_PER_RECORD:,} records. "
+                "Ask for smaller pages (`pagination.page_size`), or raise `http.max_values`"
+            )
+            raise XmlBroken(message, "TOO_MANY_VALUES")
+
+    def _refuse_deep(self) -> None:
+        """A record that is nested too deep is spoilt; any other place, and a record without end, ends the reading."""
+        depth = len(self._open)
+        if depth > MAX_DEPTH:
+            if not self._in_record() or depth > MAX_PAGE_DEPTH:
+                raise XmlBroken(f"elements are nested deeper than {MAX_DEPTH}", "TOO_DEEP")
+            self._spoilt = self._spoilt or QuarantineReason.UNREADABLE
+
+    def _scope(self, outer: Scope) -> Scope:
+        """The namespaces in scope within the element that starts."""
+        if not self._declared:
+            return outer
+        scope, self._declared = {**outer, **self._declared}, {}
+        chars = sum(len(prefix or "") + len(uri or "") for prefix, uri in scope.items())
+        if len(scope) > MAX_NAMESPACES or chars > MAX_NAMESPACE_CHARS:
+            message = (
+                f"more than {MAX_NAMESPACES} namespaces, or {MAX_NAMESPACE_CHARS:,} characters of them, in one place"
+            )
+            raise XmlBroken(message, "TOO_MANY_VALUES")
+        return scope
 
     def _text(self, text: str) -> None:
         element = self._open[-1]
-        element.pieces.append(text)
-        element.holds_text = element.holds_text or not text.isspace()
+        element.filled = True
+        if self._spoilt is None:
+            self._pieces.append(text)
+            element.holds_text = element.holds_text or not text.isspace()
 
     def _end(self, _name: str) -> None:
         element = self._open.pop()
-        text = "".join(element.pieces)
-        value = element.value(text, self._reading.texts)
-        if len(self._open) > len(self._items):  # above the records, nobody asks for the text of it all
-            self._open[-1].pieces.append(text)
+        value = self._value(element) if self._spoilt is None or self._is_item() else None
+        if len(self._open) <= len(self._items):  # no path asks for the text above the records
+            del self._pieces[element.first :]
         if self._is_item():
-            self._met = True
-            raw = self._raw(element)
-            self._found.append((value, raw, missing_declarations(raw, element.scope)))
-        else:
+            self._take_record(element, value)
+        elif self._spoilt is None:
             self._attach(self._open[-1].children, element.name, value)
         self._names.pop()
+
+    def _value(self, element: _Element) -> Any:
+        """The element as a value; a record whose texts grow beyond their bound is spoilt."""
+        if not element.children and not element.attributes:
+            return collapsed(self._pieces[element.first :])
+        value = {**element.attributes, **element.children}
+        if element.children and not element.keeps_text(self._reading.texts):
+            return value
+        words = collapsed(self._pieces[element.first :])
+        if element.children:
+            self._bound_copies(len(words))
+        if words:
+            value[TEXT] = words
+        return value
+
+    def _bound_copies(self, chars: int) -> None:
+        if not self._in_record():
+            self._outer_copied += chars
+            if self._outer_copied > MAX_OUTER_TEXT:
+                message = f"texts outside of the records have more than {MAX_OUTER_TEXT:,} characters"
+                raise XmlBroken(message, "TOO_LARGE")
+            return
+        self._copied += chars
+        read = self._parser.CurrentByteIndex - self._record_start()
+        if self._copied > TEXT_COPIES * read + _SLACK or read > MAX_RECORD_BYTES:
+            self._spoilt = QuarantineReason.TOO_LARGE
+
+    def _take_record(self, element: _Element, value: Any) -> None:
+        self._met = True
+        end = self._end_of(element)
+        raw = self._original[element.start : end].decode("utf-8", "surrogateescape")
+        if self._copied > TEXT_COPIES * (end - element.start):
+            self._spoilt = self._spoilt or QuarantineReason.TOO_LARGE
+        if self._original is not self._body:
+            self._refuse_changed(element.start)
+            self._outside_from = end
+            if self._body[element.start : end] != self._original[element.start : end]:
+                self._spoilt = QuarantineReason.TEXT_INVALID
+        lacking = missing_declarations(raw, element.scope)
+        self._declared_chars += len(lacking)
+        if self._declared_chars > 2 * len(self._body) + 4 * _SLACK:
+            raise XmlBroken("the namespaces of the records take more than twice the document", "TOO_MANY_VALUES")
+        lacking = self._declarations.setdefault(lacking, lacking)
+        item = value if self._spoilt is None else Unreadable(self._spoilt, short_parts(value))
+        self._found.append((item, raw, lacking))
+        self._spoilt, self._copied = None, 0
+        self._count(0)
+
+    def _refuse_changed(self, end: int) -> None:
+        """Only records may differ from what was received."""
+        if self._original is not self._body:
+            start = self._outside_from
+            if self._body[start:end] != self._original[start:end]:
+                raise XmlBroken("characters outside of the records are not XML")
+
+    def _in_record(self) -> bool:
+        """Whether the element that begins or ends stands within a record."""
+        at = len(self._items)
+        if len(self._open) <= at or tuple(self._names[: at - 1]) != self._items[:-1]:
+            return False
+        return self._items[-1] in ("*", self._names[at - 1])
+
+    def _record_start(self) -> int:
+        return self._open[len(self._items)].start
 
     def _is_item(self) -> bool:
         if len(self._names) != len(self._items) or tuple(self._names[:-1]) != self._items[:-1]:
             return False
         return self._items[-1] in ("*", self._names[-1])
 
-    def _raw(self, element: _Element) -> str:
+    def _end_of(self, element: _Element) -> int:
+        """The byte behind the element that ends."""
         end = self._parser.CurrentByteIndex
-        without_content = not element.children and not element.pieces
-        if not (without_content and self._body.endswith(b"/>", element.start, end)):
-            end = self._body.index(b">", end) + 1
-        return self._body[element.start : end].decode("utf-8", "replace")
+        if not element.filled and self._body.endswith(b"/>", element.start, end):
+            return end
+        return self._body.index(b">", end) + 1
 
     def _attach(self, children: dict[str, Any], name: str, value: Any) -> None:
         if name not in children:
@@ -179,20 +349,27 @@ class _Reader:
             children[name] = [children[name], value]
 
     def _doctype(self, *_given: Any) -> None:
-        self._has_doctype = True
+        self._doctype_start = self._parser.CurrentByteIndex
+        self._may_lose_text = holds_named_entity(self._body)
 
-    def _refuse_lost_attribute_text(self) -> None:
+    def _end_doctype(self) -> None:
+        self._doctype_start = None
+
+    def _refuse_lost_attribute_text(self, start: int) -> None:
         """Entities that only a DTD elsewhere declares vanish from attributes without expat's saying so."""
-        start = self._parser.CurrentByteIndex
-        lost = _NAMED_ENTITY.search(self._body, start, self._body.index(b">", start))
-        if lost:
-            self._refuse_skipped(lost.group(1).decode(), None)
+        lost = lost_entity(self._body, start)
+        if lost is not None:
+            self._refuse_skipped(lost, None)
 
     def _refuse_entity(self, name: str, *_rest: Any) -> None:
-        raise XmlBroken(f"the document declares the entity {name!r}; entities are not expanded")
+        raise XmlBroken(f"the document declares the entity {name[:80]!r}; entities are not expanded")
+
+    def _refuse_default(self, _element: str, name: str, _type: str, default: str | None, _required: bool) -> None:  # noqa: FBT001
+        if default is not None:
+            raise XmlBroken(f"the document declares a default for the attribute {name[:80]!r}; defaults are not taken")
 
     def _refuse_skipped(self, name: str, _is_parameter: Any) -> None:
-        raise XmlBroken(f"the entity {name!r} is used and not declared; its text would be lost")
+        raise XmlBroken(f"the entity {name[:80]!r} is used and not declared; its text would be lost")
 
 
 def missing_declarations(raw: str, scope: Scope) -> str:
@@ -224,21 +401,23 @@ def _attribute_names(raw: str) -> set[str]:
 
 
 def read_xml(body: bytes, reading: Reading) -> XmlDocument:
-    """The document and its records; XmlBroken when it cannot be relied on."""
-    return _Reader(_as_utf8(body), reading).read()
+    """The document and its records; XmlBroken when it cannot be relied on.
 
-
-def _as_utf8(body: bytes) -> bytes:
-    """The text cut out by byte positions must be UTF-8, so other encodings are written anew."""
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return _DECLARED.sub(r"\1", body.decode("utf-16", "replace"), count=1).encode()
-    declared = _DECLARED.match(body[:_DECLARATION_BYTES].decode("ascii", "ignore"))
-    name = declared.group(2).lower() if declared else "utf-8"
-    if name in ("utf-8", "us-ascii"):
-        return body
-    if not _ONE_BYTE.fullmatch(name):
-        raise XmlBroken(f"the encoding {name!r} is not read")
+    Where single characters or entities of records are not XML, these records are Unreadable and the others are read.
+    """
+    if expat.version_info < OLDEST_EXPAT:
+        raise XmlBroken(f"this Python has {expat.EXPAT_VERSION}, which is not safe; XML needs 2.4.5 or later")
     try:
-        return _DECLARED.sub(r"\1", body.decode(name), count=1).encode()
-    except (LookupError, UnicodeDecodeError) as error:
-        raise XmlBroken(f"the text is not {name}") from error
+        text = as_utf8(body)
+    except ValueError as error:
+        raise XmlBroken(str(error)) from error
+    try:
+        return _Reader(text, reading, text).read()
+    except XmlBroken as broken:
+        mended = innocuous(text) if broken.code == "NOT_XML" else text
+        if mended == text:
+            raise
+        try:
+            return _Reader(mended, reading, text).read()
+        except XmlBroken:
+            raise broken from None

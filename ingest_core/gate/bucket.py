@@ -5,6 +5,9 @@ from datetime import datetime, timedelta
 
 from ingest_core.model.spec import RateSpec
 
+LONGEST_BACKLOG_SECONDS = 365 * 86_400.0
+"""No change of rate makes anybody wait longer than a year."""
+
 
 @dataclass(frozen=True)
 class GateState:
@@ -17,6 +20,16 @@ class GateState:
 def moved_back(state: GateState, span: timedelta) -> GateState:
     """The same state for a clock that has been set back: what has to be waited for is as long as it was."""
     return GateState(state.tat - span, state.cooldown_until - span)
+
+
+def rescaled(state: GateState, before: float, after: float, now: datetime) -> GateState:
+    """The same turns at another rate, in requests a second: as many are taken as were, each as long as it is now.
+
+    Law: from the change on, the turns that were taken and those taken since are never more than the burst and the new
+    rate allow, and the wait for the next one does not depend on the old rate.
+    """
+    seconds = max((state.tat - now).total_seconds(), 0) * (before / after)
+    return GateState(now + timedelta(seconds=min(seconds, LONGEST_BACKLOG_SECONDS)), state.cooldown_until)
 
 
 def take_turn(state: GateState, rate: RateSpec, now: datetime) -> tuple[GateState, timedelta]:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.redaction import excerpt
+from ingest_core.model.redaction import excerpt, storable
+from ingest_core.model.visible import visible
 
 TOO_MANY_REQUESTS = 429
 MAX_RETRY_AFTER = timedelta(days=7)
@@ -14,7 +15,8 @@ EXCERPT_CHARS = 200
 _FATAL = {401, 403}
 _OK = range(200, 300)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_WEB_PAGE = re.compile(r"\s*<(!doctype html|html|head|body)\b", re.IGNORECASE)
+_WEB_PAGE = re.compile(r"(?:\s|\ufeff|<\?[^<>]*>)*+<(!doctype\s+html|html|head|body|title|center|h1)\b", re.IGNORECASE)
+_WEB_PAGE_CHARS = 4000
 _HEAD = re.compile(r"<head\b.*?(</head\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(script|style)\b.*?(</\1\s*>|\Z)|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -28,12 +30,24 @@ LEVELS = {
     "EMPTY_TAIL": ErrorLevel.L1,
     "NEXT_PAGE_MISSING": ErrorLevel.L1,
     "ITEMS_MISSING": ErrorLevel.L2,
+    "TOO_MANY_VALUES": ErrorLevel.L2,
+    "TOO_DEEP": ErrorLevel.L2,
+    "TOO_LARGE": ErrorLevel.L2,
+    "NEXT_TOKEN_INVALID": ErrorLevel.L2,
     "STATED_ERROR": ErrorLevel.L2,
     "NEXT_PLACE_INVALID": ErrorLevel.L2,
     "HAS_MORE_INVALID": ErrorLevel.L2,
     "TOTAL_INVALID": ErrorLevel.L2,
     "STEP_INVALID": ErrorLevel.L2,
     "NEXT_URL_INVALID": ErrorLevel.L2,
+    "REDIRECT_INVALID": ErrorLevel.L2,
+    "CODING_UNSUPPORTED": ErrorLevel.L2,
+    "ANSWER_TOO_LARGE": ErrorLevel.L2,
+    "ANSWER_UNREADABLE": ErrorLevel.L2,
+    "PATTERN_TIMEOUT": ErrorLevel.L2,
+    "PATTERN_REFUSED": ErrorLevel.L2,
+    "PATH_REFUSED": ErrorLevel.L2,
+    "BOUND_EXCEEDED": ErrorLevel.L2,
     "PagingLoop": ErrorLevel.L2,
     "EMPTY_PAGES": ErrorLevel.L2,
     "ENDLESS": ErrorLevel.L2,
@@ -43,9 +57,12 @@ LEVELS = {
     "SCHEMA_DRIFT": ErrorLevel.L4,
     "ALL_GONE": ErrorLevel.L4,
     "CREDENTIAL_MISSING": ErrorLevel.L4,
+    "CREDENTIAL_REFUSED": ErrorLevel.L4,
     "NEXT_URL_ELSEWHERE": ErrorLevel.L4,
     "REDIRECTED_ELSEWHERE": ErrorLevel.L4,
     "PLAIN_HTTP": ErrorLevel.L4,
+    "PATH_ELSEWHERE": ErrorLevel.L4,
+    "PRIVATE_ADDRESS": ErrorLevel.L4,
 }
 """How bad a failure is that no status tells of: L1 passes, L2 is this request's, L4 is the source's.
 
@@ -75,13 +92,14 @@ class UpstreamError(Exception):
 
     def __post_init__(self) -> None:
         self.level = self.level or level_of(self.code)
+        self.message = visible(self.message)  # it holds the provider's words, and is stored, logged and shown
 
     def __str__(self) -> str:
         return self.message
 
     def json(self) -> dict[str, object]:
         """As the ledger keeps it."""
-        return {"level": self.level.value, "code": self.code, "message": self.message, "status": self.status}
+        return {"level": self.level.value, "code": self.code, "message": storable(self.message), "status": self.status}
 
 
 def error_of_status(
@@ -115,6 +133,11 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
             return None
         span = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now
     return min(max(span, timedelta(0)), MAX_RETRY_AFTER)
+
+
+def is_web_page(body: bytes) -> bool:
+    """Whether the body is a page for people, such as a notice of maintenance, whatever was asked for."""
+    return _WEB_PAGE.match(_COMMENT.sub(" ", body[:_WEB_PAGE_CHARS].decode("utf-8", "replace"))) is not None
 
 
 def _words(body: bytes) -> str:

@@ -8,6 +8,7 @@ from ingest_core.execution.decode import FIRST_ERROR_STATUS, document_of
 from ingest_core.execution.details import fetch_details, fetch_whole
 from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
 from ingest_core.execution.paging import first_token, offset_of
+from ingest_core.execution.ports import Request
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import Routed, Router
 from ingest_core.gate.ports import RateGate
@@ -15,6 +16,7 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.page_warnings import FirstPage, page_warnings
 from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.codes import Operation
+from ingest_core.model.credential_names import CredentialNames
 from ingest_core.model.errors import BadInput, PatraError, Unreachable
 from ingest_core.model.expression import localize, window_range
 from ingest_core.model.instant import format_instant
@@ -60,6 +62,7 @@ class SourceCheck:
         contact: str | None = None,
         signing_hooks: frozenset[str] | None = None,
         strategies: frozenset[str] | None = None,
+        credential_names: CredentialNames | None = None,
     ) -> None:
         self._source = str(rows["reg_provenance"][0]["provenance_code"])
         self._asked = asked
@@ -68,6 +71,7 @@ class SourceCheck:
         self._caller = Caller(CORRELATION, contact)
         self._signing_hooks = signing_hooks
         self._strategies = strategies
+        self._credential_names = credential_names
         self.compiled = self._compile(rows)
         self.spec: SpecSnapshot = self.compiled.spec
 
@@ -84,6 +88,7 @@ class SourceCheck:
             self._signing_hooks,
             self._strategies,
             timed=bool(self._asked.user_from or self._asked.user_to) and not self._asked.ids,
+            credential_names=self._credential_names,
         )
         return compile_source(rows, request, self._now)
 
@@ -116,15 +121,21 @@ class SourceCheck:
         step = timedelta(seconds=self.spec.time.step_seconds)
         return next(slice_time([decision.window], step, self.spec.time.time_zone))
 
+    def _preview(self, request: Request) -> Json:
+        try:
+            return self._upstream.preview(request)
+        except UpstreamError as error:  # the request cannot be made at all
+            raise _explained(error, self._source) from error
+
     def _previews(self, window: Window | None) -> list[Json]:
         shown = []
         if window is not None:
             request = render_request(self.spec, window, first_token(self.spec.paging), self._caller)
-            shown.append({"purpose": "first page", **self._upstream.preview(request)})
+            shown.append({"purpose": "first page", **self._preview(request)})
         if self.spec.detail is not None:
             ids = list(self._asked.ids) or EXAMPLE_IDS
             request = render_detail(self.spec, ids, self._caller)
-            shown.append({"purpose": "records of these ids", **self._upstream.preview(request)})
+            shown.append({"purpose": "records of these ids", **self._preview(request)})
         return shown
 
     def send(self, gate: RateGate) -> tuple[Json, list[str]]:
@@ -133,9 +144,9 @@ class SourceCheck:
         router = Router(self.spec)
         try:
             fetched = self._fetch(fetcher, router)
+            routed = router.route(fetched.page, self._now, self._slice() if self._filters_here() else None)
         except UpstreamError as error:
             raise _explained(error, self._source) from error
-        routed = router.route(fetched.page, self._now, self._slice() if self._filters_here() else None)
         return self._page(fetched, routed, fetcher.tally.requests), self._warnings(fetched, routed)
 
     def _warnings(self, fetched: FetchedPage, routed: Routed) -> list[str]:
@@ -220,6 +231,9 @@ def _explained(error: UpstreamError, source: str) -> PatraError:
     kind = Unreachable if error.unreachable else PatraError
     remedies = {
         "UNREACHABLE": f"check http.base_url, and PATRA_UPSTREAM_{source.upper()} if it is set",
+        "PRIVATE_ADDRESS": f"set PATRA_UPSTREAM_{source.upper()}, or PATRA_ALLOW_PRIVATE_ADDRESSES for all sources",
+        "ANSWER_TOO_LARGE": "raise http.max_body_bytes, or ask for smaller pages (pagination.page_size)",
+        "CREDENTIAL_REFUSED": "see Secrets in docs/settings.md",
         "CREDENTIAL_MISSING": "give it where the request is sent, or make it optional",
     }
     remedy = remedies.get(error.code, "correct the source, or ask again later")

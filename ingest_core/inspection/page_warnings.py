@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from ingest_core.execution.decode import DecodedPage
@@ -15,6 +15,10 @@ from ingest_core.registry.paths import EVERY, TEXT, Step, Where, compile_path, c
 
 SIMILAR = 0.8
 """How alike two names must be for one to be a misspelling of the other (difflib's ratio)."""
+
+MOST_NAMES = 1_000
+LONGEST_NAME = 100
+"""Bounds on the names that are compared: a comparison takes quadratic time."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ def _misspelt(path: str, document: Any) -> str | None:
     around = compile_steps(parent)(document)
     if around is None:
         return f"the page has no {_written(parent)}"
-    names = list(around) if isinstance(around, dict) and isinstance(missing, str) and missing not in around else []
+    absent = isinstance(around, dict) and isinstance(missing, str) and missing not in around
+    names = [one for one in islice(around, MOST_NAMES) if len(one) <= LONGEST_NAME] if absent else []
     alike = get_close_matches(str(missing), names, 1, SIMILAR)
     return f"the page has {_written((*parent, alike[0]))}" if alike else None
 

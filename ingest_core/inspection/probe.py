@@ -3,6 +3,7 @@
 import logging
 from datetime import datetime, timedelta
 
+from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.fetch import Fetcher, Spot
 from ingest_core.execution.paging import first_token
 from ingest_core.execution.ports import Upstream
@@ -15,7 +16,7 @@ from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.model.work import partition_of
-from ingest_core.planning.estimate import Estimate
+from ingest_core.planning.estimate import Estimate, SizeUnknown
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class UpstreamProbe:
         self._caller = Caller(CORRELATION, contact)
 
     def ask(self, spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
-        """COUNT where a total is stated, else FIRST_PAGE; none when the provider does not answer."""
+        """COUNT where a total is stated, else FIRST_PAGE; none when a page tells nothing, SizeUnknown on a failure."""
         asked = _asked_once(spec)
         rate = self._gate.live_rate(partition_of(spec), spec.rate)
         fetcher = Fetcher(asked, rate, self._gate, self._upstream)
@@ -43,15 +44,25 @@ class UpstreamProbe:
             page = fetcher.fetch(request, Spot(repeatable=False)).page
         except UpstreamError as error:
             log.warning("%s: no size of %s: %s", spec.provenance_code, window, error)
-            return None
-        if page.total is not None and 0 <= page.total <= MOST_CREDIBLE:
-            return Estimate(page.total, EstimateMethod.COUNT)
-        if spec.response.total_path and page.count:
-            return None  # of the one record that was asked for nothing can be told
-        if page.count < asked.paging.page_size:
-            return Estimate(page.count, EstimateMethod.FIRST_PAGE)
-        times = [record.updated_at for record in Router(spec).route(page, window.end).records]
-        return Estimate(_extrapolated(page.count, times, window), EstimateMethod.FIRST_PAGE)
+            raise SizeUnknown(str(error)) from error
+        try:
+            return _size(spec, asked, page, window)
+        except Exception as error:
+            # Nothing but the provider's data is read here, and no size is worth a plan.
+            log.warning("%s: no size of %s", spec.provenance_code, window, exc_info=True)
+            raise SizeUnknown(f"its first page cannot be read: {type(error).__name__}") from error
+
+
+def _size(spec: SpecSnapshot, asked: SpecSnapshot, page: DecodedPage, window: Window) -> Estimate | None:
+    """What a page says of its window's size."""
+    if page.total is not None and 0 <= page.total <= MOST_CREDIBLE:
+        return Estimate(page.total, EstimateMethod.COUNT)
+    if spec.response.total_path and page.count:
+        return None  # of the one record that was asked for nothing can be told
+    if page.count < asked.paging.page_size:
+        return Estimate(page.count, EstimateMethod.FIRST_PAGE)
+    times = [record.updated_at for record in Router(spec).route(page, window.end).records]
+    return Estimate(_extrapolated(page.count, times, window), EstimateMethod.FIRST_PAGE)
 
 
 def _asked_once(spec: SpecSnapshot) -> SpecSnapshot:
@@ -65,4 +76,4 @@ def _asked_once(spec: SpecSnapshot) -> SpecSnapshot:
 def _extrapolated(count: int, times: list[datetime], window: Window) -> int:
     """A full page's records spread over the window as they are over the page; at least one page more."""
     span = max(times) - min(times) if times else timedelta(0)
-    return max(2 * count, -(-count * window.length // span) if span else 0)
+    return min(MOST_CREDIBLE, max(2 * count, -(-count * window.length // span) if span else 0))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ingest_core.model.visible import visible, visible_lines
+
 
 class ExitCode(IntEnum):
     """What a script learns from the shell."""
@@ -25,6 +27,10 @@ class PatraError(Exception):
 
     exit_code = ExitCode.FAILED
 
+    def __post_init__(self) -> None:
+        self.message = visible_lines(self.message)  # several problems have a line each
+        self.where, self.remedy = visible(self.where), visible(self.remedy)
+
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         remedy = f" ({self.remedy})" if self.remedy else ""
@@ -41,6 +47,10 @@ class Unreachable(PatraError):
     """The database, the upstream or Prefect does not answer."""
 
     exit_code = ExitCode.UNREACHABLE
+
+
+class DataRefused(PatraError):
+    """The database answers, and refuses a value: it is too long, out of range, or no text."""
 
 
 class Refused(PatraError):
@@ -92,5 +102,7 @@ class EndUncertain(SliceFailed):
     code = "END_UNCERTAIN"
 
 
-class PagingLoop(Exception):
+class PagingLoop(SliceFailed):
     """A run was about to ask for a page it had already asked for."""
+
+    code = "PagingLoop"

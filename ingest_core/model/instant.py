@@ -57,6 +57,15 @@ def within_reach(moment: datetime, where: str = "time") -> datetime:
     raise BadInput("TIME_INVALID", f"{moment:%Y-%m-%d} is out of reach", where=where, remedy=remedy)
 
 
+def utc_within_reach(moment: datetime, where: str = "time") -> datetime:
+    """The moment in UTC, if sums with it stay within the calendar; its offset may lead out of the years there are."""
+    try:
+        moved = as_utc(moment)
+    except OverflowError:
+        moved = moment.replace(tzinfo=UTC)
+    return within_reach(moved, where)
+
+
 def as_utc(moment: datetime) -> datetime:
     """The same moment in UTC; a naive one is taken as UTC."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

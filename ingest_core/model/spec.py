@@ -73,6 +73,9 @@ class HttpSpec(Frozen):
     proxy: str | None = None
     verify_tls: bool = True
     ca_bundle: str | None = None
+    deadline_seconds: float = 300.0
+    max_body_bytes: int = 32_000_000
+    max_values: int = 2_000_000
 
 
 class AuthSpec(Frozen):

@@ -155,7 +155,7 @@ class Checkpoint:
     total: int | None = None
     """The last total that was stated in this pass, unless it is an estimate."""
     first_total: int | None = None
-    """The first total of this pass: what a result that grows without end is measured by."""
+    """The first total of the first pass: what a result that grows without end is measured by."""
     most_total: int | None = None
     """The largest total of this pass: where records leave, a later and smaller one may be reached without others."""
     rewinds: int = 0
@@ -172,7 +172,7 @@ class Checkpoint:
     counting: bool = False
     """Whether `token` is a position, which records that leave or arrive meanwhile shift."""
     unsure: bool = False
-    """Whether such a shift may have hidden records from this pass: another pass must bring the same ones."""
+    """Whether a shift may have hidden records from this pass, or from the one before: two passes must agree."""
     empties: int = 0
     """Empty pages in a row up to here."""
     fruitless: int = 0
@@ -191,6 +191,14 @@ class Checkpoint:
         """Whether a page has been committed since the pass started."""
         return self.page_no > 0
 
+    @property
+    def read_from(self) -> datetime | None:
+        """When the reading that counts began: a pass and the one that confirms it are one reading.
+
+        A record that arrived between the two may be hidden from the later one by a record that left, and both agree.
+        """
+        return self.last_pass_from or self.as_of
+
     def anew(self) -> "Checkpoint":
         """The checkpoint of the same pass from its start."""
         return Checkpoint(
@@ -199,20 +207,24 @@ class Checkpoint:
             since_attempt=self.since_attempt,
             passes=self.passes,
             last_pass_from=self.last_pass_from,
+            unsure=self.unsure and self.passes > 0,
             accepted=self.accepted,
         )
 
     def next_pass(self, shortfall: int | None) -> "Checkpoint":
         """The checkpoint of the pass after this one, which missed that many records."""
         again = replace(self.anew(), passes=self.passes + 1, last_pass_from=self.as_of)
-        return replace(again, shortfall=shortfall or self.shortfall)
+        # A pass that ends early by mistake must not pass for certain only because it never came to a second page.
+        doubted = replace(again, shortfall=shortfall or self.shortfall, unsure=self.unsure)
+        # A result that grows faster than it is read must not raise its own bound with every pass.
+        return replace(doubted, first_total=self.first_total)
 
     def retried(self, attempts: int, accepted: str | None = None) -> "Checkpoint":
         """The checkpoint of the same slice after an operator's retry, with a clean record."""
         nowhere = self.limit is not None and not self.token  # the provider named no place to continue at
         kept = replace(self.anew() if nowhere else self, restarts=0, limit=None, reslice=None, since_attempt=attempts)
         fresh = replace(kept, passes=0, shortfall=None, last_pass_from=None, empties=0, fruitless=0)
-        return replace(fresh, accepted=accepted or self.accepted)
+        return replace(fresh, unsure=kept.unsure and kept.started, accepted=accepted or self.accepted)
 
     def forgiven(self, attempts: int) -> "Checkpoint":
         """The same after attempts that were not in vain."""

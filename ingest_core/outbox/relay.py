@@ -11,6 +11,7 @@ from typing import Any
 
 from ingest_core.model.message import Message
 from ingest_core.model.redaction import excerpt
+from ingest_core.model.visible import visible
 from ingest_core.outbox.ports import Failure, MessageRefused, Outbox, Publisher, PublisherUnavailable
 from ingest_core.outbox.retry import is_last, wait_after
 
@@ -175,7 +176,7 @@ class Relay:
         return []
 
     def _fail(self, part: Sequence[Message], error: str, current: _Round, *, refused: bool) -> None:
-        words = excerpt(error, ERROR_CHARS)
+        words = visible(excerpt(error, ERROR_CHARS))
         failures = [
             Failure(
                 message,

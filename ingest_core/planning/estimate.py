@@ -73,11 +73,15 @@ class Estimator(Protocol):
         """The records of the window, or of a range of it."""
 
 
+class SizeUnknown(Exception):
+    """The provider did not answer, or its answer says no size; the message says why."""
+
+
 class Probe(Protocol):
     """Asks the provider, through the gate."""
 
     def ask(self, spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
-        """COUNT where a total is stated, else FIRST_PAGE; none when the provider does not answer."""
+        """COUNT where a total is stated, else FIRST_PAGE; none when a page tells nothing, SizeUnknown on a failure."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,8 @@ class ProbingEstimator:
     budget: int
     found: dict[Place, Estimate] = field(default_factory=dict)
     failed: bool = False
+    failure: str | None = None
+    """Why the provider is not asked any more."""
 
     def estimate(self, window: Window, part: IdRange | None = None) -> Estimate:
         """Counted before remembered, remembered before sampled, sampled before supposed."""
@@ -134,10 +140,20 @@ class ProbingEstimator:
         """Whether there is no use in asking on."""
         return self.failed or len(self.found) >= self.budget
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the plan says of a failure."""
+        if self.failure is None:
+            return []
+        return [f"the provider told no size, so slices are cut by history or the default size: {self.failure}"]
+
     def _ask(self, window: Window, part: IdRange | None) -> Estimate | None:
         if self.exhausted:
             return None
-        answer = self.probe.ask(self.spec, window, part)
+        try:
+            answer = self.probe.ask(self.spec, window, part)
+        except SizeUnknown as error:
+            answer, self.failure = None, str(error)
         if answer is None:
             self.failed = True
             return None

@@ -1,6 +1,6 @@
 """The planner's use case: from a trigger to a stored plan, step by step."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,6 +11,7 @@ from typing import Any
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.clock import CLOCK_SLACK, Clock
 from ingest_core.model.codes import ControlState, EndpointRole, Operation, PlanStatus, SliceStrategy
+from ingest_core.model.credential_names import CredentialNames
 from ingest_core.model.errors import BadInput, PatraError, Refused
 from ingest_core.model.instant import MILLISECOND, format_instant
 from ingest_core.model.naming import resume_command
@@ -38,6 +39,15 @@ class PlanSettings:
 
     max_queued: int = 100_000
     signing_hooks: frozenset[str] | None = None
+    credential_names: CredentialNames | None = None
+
+
+@dataclass(frozen=True)
+class SizesAsked:
+    """How many sizes the provider told, and what the plan must say of those it did not."""
+
+    told: int = 0
+    warnings: Sequence[str] = ()
 
 
 class Planner:
@@ -65,8 +75,8 @@ class Planner:
         instance_id = self.record_trigger(request, trigger)
         moment = now or self._clock.now()  # of every step: sizes are of windows that end there
         compiled = self.compile(request, instance_id, moment)
-        self.estimate(request, compiled, moment, trigger, instance_id)
-        return self.derive(request, trigger, instance_id, compiled, moment)
+        sizes = self.estimate(request, compiled, moment, trigger, instance_id)
+        return self.derive(request, trigger, instance_id, compiled, moment, sizes.warnings)
 
     def refuse_future(self, now: datetime | None) -> None:
         """BadInput where a plan that is to be stored takes a moment for now that has not come yet."""
@@ -101,6 +111,7 @@ class Planner:
                 self._settings.signing_hooks,
                 strategies=self._strategies.codes,
                 timed=_timed(request, rows, partition.endpoint_name),
+                credential_names=self._settings.credential_names,
             )
             return compile_source(rows, asked, now or self._clock.now())
 
@@ -118,23 +129,23 @@ class Planner:
         now: datetime | None = None,
         trigger: Trigger | None = None,
         instance_id: int | None = None,
-    ) -> int:
-        """Ask the provider how big the slices would be, and keep the answers; how many. Nothing is locked."""
+    ) -> SizesAsked:
+        """Ask the provider how big the slices would be, and keep the answers. Nothing is locked."""
         spec = compiled.spec
         with self._noted(instance_id), self._plans.look() as transaction:
             if trigger and transaction.find_plan(_plan_key(partition_of(spec), trigger)):
-                return 0
+                return SizesAsked()
             _refuse_unless_active(spec, transaction.control(partition_of(spec)))
             proposal = Proposer(transaction, request, compiled, now or self._clock.now()).propose()
             if self._probe is None or not proposal.needs:
-                return 0
+                return SizesAsked()
             context = self._context(transaction, spec, proposal)
         prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
         pieces = self._strategy(spec).pieces(replace(context, estimator=prober))
         while not prober.exhausted and next(pieces, None):
             pass
         self._plans.save_estimates(spec, prober.found)
-        return len(prober.found)
+        return SizesAsked(len(prober.found), prober.warnings)
 
     def dry_run(self, request: PlanRequest, now: datetime | None = None, *, probe: bool = False) -> PlanReport:
         """The report a plan would give; the provider is asked for sizes only if wanted, and nothing is written."""
@@ -149,6 +160,7 @@ class Planner:
             wanted = merge(new, transaction.open_signals(partition_of(spec)))
             context = self._context(transaction, spec, proposal, list(_each_once(wanted)) if proposal.by_id else ())
             room = self._room(transaction, spec)
+        prober = None
         if probe and self._probe and proposal.needs:
             prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
             context = replace(context, estimator=prober)
@@ -156,7 +168,8 @@ class Planner:
         tally = Tally(spec, proposal.timeline)
         for _ in tally.watch(islice(drafts, room)):
             pass
-        remarks = self._remarks(compiled, proposal, tally, short=next(drafts, None) is not None)
+        short = next(drafts, None) is not None
+        remarks = self._remarks(compiled, proposal, tally, prober.warnings if prober else (), short=short)
         start, until = proposal.decision.start, proposal.decision.until
         plan = StoredPlan(0, "", PlanStatus.DRAFT, start, until, tally.slices, tally.slices, remarks)
         return PlanReport(plan, spec.operation_code, created=True, dry_run=True)
@@ -168,6 +181,7 @@ class Planner:
         instance_id: int,
         compiled: Compiled,
         now: datetime | None = None,
+        warnings: Sequence[str] = (),
     ) -> PlanReport:
         """Resolve again under the partition's and the namespace's lock; plan, slices and tasks are stored together."""
         self.refuse_future(now)
@@ -179,7 +193,7 @@ class Planner:
                 return PlanReport(stored, compiled.spec.operation_code, created=False)
             _refuse_unless_active(compiled.spec, control)
             moment = now or self._clock.now()
-            return self._store(transaction, request, trigger, instance_id, compiled, moment)
+            return self._store(transaction, request, trigger, instance_id, compiled, moment, warnings)
 
         with self._noted(instance_id):
             return self._plans.transact(work)
@@ -192,6 +206,7 @@ class Planner:
         instance_id: int,
         compiled: Compiled,
         now: datetime,
+        warnings: Sequence[str],
     ) -> PlanReport:
         spec = compiled.spec
         proposal = Proposer(transaction, request, compiled, now).propose()
@@ -210,7 +225,7 @@ class Planner:
         anchor = proposal.anchor(request) if first else None
         plan_id = transaction.insert_plan(head, anchor, tally.watch(islice(drafts, room)))
         short = next(drafts, None) is not None
-        remarks = self._remarks(compiled, proposal, tally, short=short)
+        remarks = self._remarks(compiled, proposal, tally, warnings, short=short)
         status = PlanStatus.PARTIAL if short else PlanStatus.READY if tally.slices else PlanStatus.SUCCEEDED
         transaction.finish_plan(plan_id, namespace, status, remarks, proposal.settled)
         taught = "window.lag" not in request.overrides
@@ -267,9 +282,11 @@ class Planner:
             slice_params=params,
         )
 
-    def _remarks(self, compiled: Compiled, proposal: Proposal, tally: Tally, *, short: bool) -> dict[str, Any]:
+    def _remarks(
+        self, compiled: Compiled, proposal: Proposal, tally: Tally, sizes: Sequence[str], *, short: bool
+    ) -> dict[str, Any]:
         decision, namespace, spec = proposal.decision, proposal.namespace, compiled.spec
-        warnings = [*compiled.warnings, *decision.warnings, *tally.warnings()]
+        warnings = [*compiled.warnings, *decision.warnings, *sizes, *tally.warnings()]
         limit = spec.slicing.max_queued
         stock = {"short": True, "limit": limit, "limit_in_all": self._settings.max_queued} if short else None
         if short:

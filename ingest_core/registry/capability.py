@@ -8,6 +8,8 @@ from typing import Any
 
 from ingest_core.model.codes import ExprOp, FieldType, TermMatch
 from ingest_core.model.expression import Const, Exists, In, Junction, Leaf, Node, Not, Range, Term, Token
+from ingest_core.registry.bounds import BoundExceeded
+from ingest_core.registry.patterns import compile_pattern
 from ingest_core.registry.rows import Row
 
 DEFAULT_MAX_LENGTH = 1000
@@ -94,8 +96,18 @@ def _value_findings(value: str, capability: Row) -> Iterator[str]:
     if not any(char.isalnum() for char in value):
         yield f"{value!r} holds no letter or digit"
     pattern = capability.get("term_pattern")
-    if pattern and not re.fullmatch(pattern, value):
-        yield f"{value!r} does not match {pattern}"
+    if pattern:
+        yield from _pattern_findings(value, pattern)
+
+
+def _pattern_findings(value: str, pattern: str) -> Iterator[str]:
+    try:
+        matches = compile_pattern(pattern).fullmatch(value)
+    except BoundExceeded as error:
+        yield f"{value!r} cannot be checked: {error}"
+    else:
+        if not matches:
+            yield f"{value!r} does not match {pattern}"
 
 
 def _range_findings(node: Range, kind: FieldType) -> Iterator[str]:

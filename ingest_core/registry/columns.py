@@ -105,6 +105,9 @@ SETTINGS: dict[str, BlockTable] = {
         proxy=("proxy_url", PLAIN),
         verify_tls=("verify_tls", PLAIN),
         ca_bundle=("ca_bundle", PLAIN),
+        deadline=("deadline_ms", MILLIS),
+        max_body_bytes=("max_body_bytes", PLAIN),
+        max_values=("max_values", PLAIN),
     ),
     "credential": _table(
         Credential,

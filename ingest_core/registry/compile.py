@@ -6,11 +6,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ingest_core.model.codes import EndpointRole, ExprOp, FieldType, OnRefresh, Operation
+from ingest_core.model.credential_names import CredentialNames
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Node, Range, both, part_range
 from ingest_core.model.id_range import IdRange
-from ingest_core.model.spec import DetailSpec, ParamSpec, RateSpec, RuleSpec, SlicingSpec, SpecSnapshot, WindowSpec
+from ingest_core.model.spec import (
+    AuthSpec,
+    DetailSpec,
+    ParamSpec,
+    RateSpec,
+    RuleSpec,
+    SlicingSpec,
+    SpecSnapshot,
+    WindowSpec,
+)
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
     check_dictionary,
@@ -30,7 +40,7 @@ from ingest_core.registry.params import body_names, check_params, param_specs
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.query_text import parse_query, query_error
 from ingest_core.registry.render import Renderer, TimeText, Unrenderable, refuse_unrenderable
-from ingest_core.registry.response import check_response, response_part
+from ingest_core.registry.response import check_capability_patterns, check_response, response_part
 from ingest_core.registry.rows import Row, Rows, in_force
 from ingest_core.registry.traversal import PAGE_SIZE_SHARE, pagination_part, slicing_part, window_part
 from ingest_core.registry.unset import note_unset
@@ -49,6 +59,8 @@ class CompileRequest:
     overrides: Overrides = field(default_factory=dict)
     signing_hooks: frozenset[str] | None = None
     strategies: frozenset[str] | None = None
+    credential_names: CredentialNames | None = None
+    """The secrets a source may refer to; None where that is not known, and checked when a request is sent."""
     timed: bool = False
     """Whether an UPDATE of an endpoint that could be asked by id follows its time filter instead."""
     from_file: bool = False
@@ -133,7 +145,7 @@ class _Compiler:
         check_twins(self._rows, self._request.endpoint, self._request.operation.value, self._now, found)
         check_scopes(self._rows, found)
         check_refreshes(self._endpoints, found)
-        auth = auth_part(blocks["credential"], definition, self._request.signing_hooks, found)
+        auth = self._auth(blocks["credential"], definition)
         check_endpoint_auth(definition, auth, found)
         http = http_part(blocks["http"], definition, found)
         pagination = None if self._by_id else pagination_part(blocks["pagination"], blocks["window"], found)
@@ -200,6 +212,9 @@ class _Compiler:
         found = in_force(self._rows.get(table, []), endpoint, self._request.operation.value, self._now)
         return list({list_identity(name, row): row for row in found}.values())
 
+    def _auth(self, block: Merged, definition: Row) -> AuthSpec:
+        return auth_part(block, definition, self._request.signing_hooks, self._request.credential_names, self._found)
+
     def _params(self, endpoint: str, definition: Row, pagination: Any) -> list[ParamSpec]:
         params = param_specs(self._list("params", endpoint))
         paging = None if definition["endpoint_role_code"] == EndpointRole.DETAIL or self._by_id else pagination
@@ -250,7 +265,7 @@ class _Compiler:
             return None
         params = self._params(name, definition, None)
         check_ids_sent(params, definition, self._found)
-        auth = auth_part(self._merged("credential", name), definition, self._request.signing_hooks, self._found)
+        auth = self._auth(self._merged("credential", name), definition)
         check_endpoint_auth(definition, auth, self._found)
         return DetailSpec(
             endpoint_name=name,
@@ -290,6 +305,7 @@ class _Compiler:
             row["field_code"]: FieldType(row["field_type_code"]) for row in self._rows.get("reg_expr_field_dict", [])
         }
         capabilities = {row["field_code"]: row for row in self._list("capabilities", self._request.endpoint)}
+        check_capability_patterns(capabilities, self._found)
         node: Node = EVERYTHING
         standing = self._definition.get("query_text")
         for text, where in ((standing, "endpoints.query"), (self._request.query, "--query")):

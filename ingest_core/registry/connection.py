@@ -3,9 +3,12 @@
 import re
 
 from ingest_core.model.codes import AuthLocation, AuthType, BodyFormat, HttpMethod
+from ingest_core.model.credential_names import CredentialNames, how_to_allow
+from ingest_core.model.header import is_header_name, is_header_text
 from ingest_core.model.spec import AuthSpec, HttpSpec
+from ingest_core.model.web_address import address_problem
 from ingest_core.registry.merge import Merged
-from ingest_core.registry.params import refuse_secret, template_names
+from ingest_core.registry.params import refuse_reserved, refuse_secret, template_names
 from ingest_core.registry.problems import BlockRules, Findings
 from ingest_core.registry.rows import Row
 
@@ -25,6 +28,11 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
         f"{_masked(url)!r} is not https",
         "use https, or set http.allow_plain_http: true if that is meant",
     )  # fmt: skip
+    broken = address_problem(url, ("http", "https")) if url.startswith(("http://", "https://")) else None
+    rules.need(
+        broken is None, "BASE_URL_INVALID", "base_url", _masked(url), f"not a base URL: {broken}",
+        "write it as https://api.example.org/v1",
+    )  # fmt: skip
     rules.need(
         "@" not in url and "?" not in url, "BASE_URL_UNSAFE", "base_url", _masked(url),
         "a base URL holds neither credentials nor a query", "use the `credential` block and http.query",
@@ -34,6 +42,11 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
     rules.need(
         not proxy or "@" not in proxy, "PROXY_UNSAFE", "proxy", "***", "a proxy's URL must not hold credentials",
         "set them in the environment (HTTPS_PROXY)",
+    )  # fmt: skip
+    broken = None if proxy is None else address_problem(proxy, ("http", "https"))
+    rules.need(
+        broken is None, "PROXY_INVALID", "proxy", _masked(proxy), f"not a proxy's URL: {broken}",
+        "write it as http://proxy.example.org:3128",
     )  # fmt: skip
     found.warn(block["verify_tls"] is False, "http.verify_tls is false: the provider's certificate is not checked")
     found.warn(plain, f"http.base_url {url!r} is plain http: whoever is on the way can read and change it")
@@ -54,6 +67,9 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
         proxy=proxy,
         verify_tls=block["verify_tls"],
         ca_bundle=block["ca_bundle"],
+        deadline_seconds=block["deadline_ms"] / 1000,
+        max_body_bytes=block["max_body_bytes"],
+        max_values=block["max_values"],
     )
 
 
@@ -63,16 +79,30 @@ def _masked(url: str | None) -> str | None:
 
 
 def _is_plain_https(url: str | None) -> bool:
-    return bool(url) and str(url).startswith("https://") and "@" not in str(url) and "?" not in str(url)
+    return bool(url) and address_problem(str(url), ("https",)) is None and "@" not in str(url) and "?" not in str(url)
 
 
 def _check_templates(block: Merged, rules: BlockRules, found: Findings) -> None:
     for key, column in (("headers", "headers"), ("query", "query_params")):
         for name, template in block[column].items():
             secret = refuse_secret(name, "reg_prov_http_cfg", f"http.{key}.{name}", found)
+            if key == "headers":
+                refuse_reserved(name, "reg_prov_http_cfg", f"http.{key}.{name}", found)
             _only_known(template, f"{key}.{name}", rules, found, hidden=secret)
+            if key == "headers":
+                _check_header(name, template, f"headers.{name}", rules, hidden=secret)
     if block["user_agent"]:
+        _check_header("User-Agent", block["user_agent"], "user_agent", rules)
         _only_known(block["user_agent"], "user_agent", rules, found)
+
+
+def _check_header(name: str, value: str, key: str, rules: BlockRules, *, hidden: bool = False) -> None:
+    """A header that HTTP can carry: what it cannot would fail with every request, or begin another header."""
+    rules.need(
+        is_header_name(name) and is_header_text(value), "HEADER_INVALID", key, "***" if hidden else value,
+        "a header has a name of letters, digits and -, and a value of printable ASCII without spaces at its ends",
+        "write it so; encode other letters as the provider asks",
+    )  # fmt: skip
 
 
 def _only_known(template: str, key: str, rules: BlockRules, found: Findings, *, hidden: bool = False) -> None:
@@ -93,15 +123,34 @@ def _body_format(definition: Row, found: Findings) -> BodyFormat | None:
     return BodyFormat.FORM if definition["http_method_code"] == HttpMethod.POST else None
 
 
-def auth_part(block: Merged, definition: Row, hooks: frozenset[str] | None, found: Findings) -> AuthSpec:
+def auth_part(
+    block: Merged,
+    definition: Row,
+    hooks: frozenset[str] | None,
+    allowed: CredentialNames | None,
+    found: Findings,
+) -> AuthSpec:
     """How requests are authorised; every kind needs what it needs."""
     rules = BlockRules("credential", "reg_prov_credential", found)
     kind = AuthType(block["auth_type_code"])
     location = AuthLocation(block["auth_location_code"] or AuthLocation.HEADER.value)
     _need_references(kind, block, rules)
+    for key, column in (("ref", "credential_ref"), ("username_ref", "username_ref")):
+        reference = block[column]
+        rules.need(
+            allowed is None or not reference or allowed.allow(reference), "CREDENTIAL_REFUSED", key, reference,
+            f"sources may not use {reference!r} here", how_to_allow(reference or ""),
+        )  # fmt: skip
     rules.need(
         kind != AuthType.API_KEY or block["auth_name"], "API_KEY_UNNAMED", "name", None,
         "an API_KEY needs the header or parameter it goes in", "add credential.name, such as x-api-key",
+    )  # fmt: skip
+    if kind == AuthType.API_KEY and location == AuthLocation.HEADER and block["auth_name"]:
+        refuse_reserved(block["auth_name"], "reg_prov_credential", "credential.name", found)
+    named = block["auth_name"]
+    rules.need(
+        not named or location != AuthLocation.HEADER or is_header_name(named), "HEADER_INVALID", "name", named,
+        f"{named!r} is not the name of a header", "use letters, digits and -, such as x-api-key",
     )  # fmt: skip
     in_body_of_get = location == AuthLocation.BODY and definition.get("http_method_code") == HttpMethod.GET
     rules.need(

@@ -38,16 +38,19 @@ def partial_date(value: Any) -> str | None:
         if _iso_day(day):
             return day
     if type(value) is list and len(value) == 1 and type(value[0]) is list:
-        try:
-            return _parts_text(*value[0])
-        except TypeError:  # lists or objects among the parts
-            return None
-    return _written(date_parts(value))
+        parts = tuple(value[0][:3])
+        # Only small values are remembered: a provider's texts may be as long as a record.
+        if all(type(part) is int and abs(part) <= _HIGHEST_YEAR for part in parts):
+            return _parts_text(*parts)
+    try:
+        return _written(date_parts(value))
+    except RecursionError:  # dates within dates, to no end
+        return None
 
 
-@lru_cache(maxsize=65536, typed=True)
-def _parts_text(*parts: Any) -> str | None:
-    return _written(_checked(*parts[:3])) if parts else None
+@lru_cache(maxsize=65536)
+def _parts_text(*parts: int) -> str | None:
+    return _written(_checked(*parts)) if parts else None
 
 
 def _written(parts: Parts | None) -> str | None:
@@ -130,7 +133,13 @@ def _month(value: Any) -> int | None:
 
 def parse_source_time(value: Any, time_zone: str = "UTC") -> datetime | None:
     """The instant a provider means, in its zone where it names none; a bare date is its beginning; None if no time."""
-    value = _alone(value)
+    try:
+        return _instant(_alone(value), time_zone)
+    except RecursionError:  # dates within dates, to no end
+        return None
+
+
+def _instant(value: Any, time_zone: str) -> datetime | None:
     if isinstance(value, str) and (moment := _iso(value.strip())):
         return _in_utc(moment, time_zone)
     if (moment := _from_number(value)) is not None:

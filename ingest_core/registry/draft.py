@@ -48,6 +48,7 @@ http:
   base_url: $base_url
   # query: {mailto: "{contact}"}          # in every request; {contact} is PATRA_CONTACT
 
+# The secret's name must be allowed: PATRA_CREDENTIAL_NAMES=${upper}_API_KEY
 # credential: {auth: API_KEY, ref: "env:${upper}_API_KEY", location: HEADER, name: x-api-key}
 
 pagination:

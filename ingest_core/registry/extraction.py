@@ -10,12 +10,13 @@ $.title[0]                                  a path
 {value: journal-article}                    always this
 """
 
-import re
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ingest_core.model.spec import Expression
-from ingest_core.registry.paths import TEXT, Getter, compile_path, path_parses, plain_steps
+from ingest_core.registry.bounds import elements, joined
+from ingest_core.registry.paths import TEXT, Getter, compile_path, path_problem, plain_steps
 from ingest_core.registry.values import FUNCTION_NAMES, find_function, plain, text_of
 
 _KINDS = ("path", "any", "join", "all", "collect", "each", "value")
@@ -116,9 +117,9 @@ def _join(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
             if part is not None:
                 parts.append(part)
         try:
-            return separator.join(parts) if parts else None
+            return joined(separator, parts) if parts else None
         except TypeError:  # a list among them
-            return separator.join(_flat(parts))
+            return joined(separator, elements(parts))
 
     return get
 
@@ -128,8 +129,8 @@ def _all(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
     separator = expression.get("with", "/")
 
     def get(record: Any) -> Any:
-        parts = [text_of(getter(record)) for getter in getters]
-        return None if None in parts else separator.join(map(str, parts))
+        parts = [text for getter in getters if (text := text_of(getter(record))) is not None]
+        return joined(separator, parts) if len(parts) == len(getters) else None
 
     return get
 
@@ -139,13 +140,17 @@ def _collect(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
 
     def get(record: Any) -> Any:
         found = [value for getter in getters if (value := getter(record)) is not None]
-        once: list[Any] = []
-        for one in _flat(found):
-            if one not in once:
-                once.append(one)
-        return once or None
+        once: dict[Any, Any] = {}
+        for one in elements(found):
+            once.setdefault(_identity(one), one)
+        return list(once.values()) or None
 
     return get
+
+
+def _identity(value: Any) -> Any:
+    """What two equal values share and others do not: a text is its own, an object is its content in one order."""
+    return value if isinstance(value, str) else (type(value), json.dumps(value, sort_keys=True, default=repr))
 
 
 def _each(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
@@ -153,36 +158,20 @@ def _each(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
     needed = expression.get("need")
     fields = [(name, compile_value(one)) for name, one in expression.items() if name not in ("each", "need")]
 
-    def build(found: list[Any], elements: list[Any]) -> list[Any]:
-        for one in found:
-            if type(one) is list:
-                build(one, elements)
-                continue
+    def get(record: Any) -> Any:
+        found = many(record)
+        built = []
+        for one in elements(found) if found is not None else ():
             element = {}
             for name, getter in fields:
                 value = getter(one)
                 if value is not None:
                     element[name] = value
             if element and (needed is None or needed in element):
-                elements.append(element)
-        return elements
-
-    def get(record: Any) -> Any:
-        found = many(record)
-        if found is None:
-            return None
-        return build(found if type(found) is list else [found], []) or None
+                built.append(element)
+        return built or None
 
     return get
-
-
-def _flat(found: Any) -> Iterator[Any]:
-    """Every element, also of lists within the list."""
-    if isinstance(found, list):
-        for one in found:
-            yield from _flat(one)
-    else:
-        yield found
 
 
 def _value(expression: dict[str, Any], _leaf: Callable[[Any], Any]) -> Getter:
@@ -236,8 +225,8 @@ def compile_raw(expression: Expression) -> Getter:
 def problems_of(expression: Any, where: str) -> Iterator[str]:
     """What is wrong with an expression, each with its place."""
     if isinstance(expression, str):
-        if not path_parses(expression):
-            yield f"{where}: {expression!r} is not a path such as $.items[*].id"
+        if problem := path_problem(expression):
+            yield f"{where}: {problem}"
     elif not isinstance(expression, dict) or not expression:
         yield f"{where}: {expression!r} is neither a path nor a mapping such as {{path: $.DOI, as: doi}}"
     else:
@@ -268,7 +257,7 @@ def _object_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
         yield from _path_problems(expression["each"], f"{where}.each")
         if "as" in expression:
             yield f"{where}.as: not a key of an `each` expression"
-        if "need" in expression and expression["need"] not in expression:
+        if "need" in expression and expression["need"] not in list(expression):  # a list has no hash
             yield f"{where}.need: {expression['need']!r} is not one of its keys"
     for name, part in expression.items():
         if name not in ("each", "need"):
@@ -292,7 +281,7 @@ def _function_problems(expression: dict[str, Any], where: str) -> Iterator[str]:
             find_function(name)
         except KeyError:
             yield f"{where}.as: unknown function {name!r}; known: {', '.join(FUNCTION_NAMES)}"
-        except (re.error, ValueError) as error:
+        except ValueError as error:
             yield f"{where}.as: {name!r}: {error}"
 
 

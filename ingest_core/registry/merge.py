@@ -31,6 +31,9 @@ PLATFORM: dict[str, dict[str, Any]] = {
         "allow_plain_http": False,
         "max_redirects": 0,
         "verify_tls": True,
+        "deadline_ms": 300_000,
+        "max_body_bytes": 32_000_000,
+        "max_values": 2_000_000,
     },
     "credential": {"auth_type_code": AuthType.NONE.value, "is_optional": False},
     "pagination": {

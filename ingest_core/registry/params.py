@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingest_core.model.codes import HttpMethod, PaginationType, ParamLocation
+from ingest_core.model.header import is_header_name
 from ingest_core.model.spec import PaginationSpec, ParamSpec
 from ingest_core.model.template import FUNCTIONS, TemplateError, parse_template
 from ingest_core.registry.problems import Findings
@@ -16,6 +17,12 @@ ENDPOINTS = "reg_prov_endpoint_def"
 
 _SECRET_NAME = re.compile(r"api_?key|(^|_)token$|secret|passw|authorization|cookie|signature", re.IGNORECASE)
 """Names only a credential has."""
+
+RESERVED_HEADERS = frozenset({
+    "host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "trailer", "upgrade",
+    "expect", "keep-alive", "proxy-authorization", "proxy-connection",
+})  # fmt: skip
+"""Headers that decide where a request goes, or how it and its answer are read: the transport writes them."""
 
 KNOWN_VALUES = {
     "page_size": "how many records to ask for",
@@ -123,6 +130,14 @@ def refuse_secret(name: str, table: str, key: str, found: Findings) -> bool:
     return secret
 
 
+def refuse_reserved(name: str, table: str, key: str, found: Findings) -> None:
+    """A problem where a header of that name is the transport's own."""
+    found.need(
+        name.lower() not in RESERVED_HEADERS, "HEADER_RESERVED", table, key, name,
+        f"the header {name!r} is written by the system", "leave it out",
+    )  # fmt: skip
+
+
 def _check_one(param: ParamSpec, definition: Row, found: Findings) -> None:
     key = f"params.{param.name}"
     found.need(
@@ -134,8 +149,14 @@ def _check_one(param: ParamSpec, definition: Row, found: Findings) -> None:
             name in FUNCTIONS, "FUNCTION_UNKNOWN", TABLE, f"{key}.as", name,
             f"unknown function {name!r}", f"known: {', '.join(FUNCTIONS)}",
         )  # fmt: skip
+    if param.location == ParamLocation.HEADER:
+        refuse_reserved(param.name, TABLE, f"{key}.name", found)
     if param.default is not None:
         refuse_secret(param.name, TABLE, f"{key}.default", found)
+    found.need(
+        param.location != ParamLocation.HEADER or is_header_name(param.name), "HEADER_INVALID", TABLE, f"{key}.name",
+        param.name, f"{param.name!r} is not the name of a header", "use letters, digits and -",
+    )  # fmt: skip
     in_body_of_get = param.location == ParamLocation.BODY and definition["http_method_code"] == HttpMethod.GET
     found.need(
         not in_body_of_get, "GET_WITH_BODY", TABLE, f"{key}.location", param.location.value,
@@ -150,6 +171,11 @@ def _check_path(params: list[ParamSpec], definition: Row, found: Findings) -> No
         definition["path_template"],
     )
     names = template_names(path, table, key, found)
+    found.need(
+        _is_rooted(path), "PATH_UNSAFE", table, key, path,
+        f"the path {path!r} does not begin with exactly one /, or holds a segment . or .., a backslash, a # or a space",
+        "write it as /works/{query}; it is appended to http.base_url",
+    )  # fmt: skip
     placed = {param.name for param in params if param.location == ParamLocation.PATH}
     for name in sorted(names - placed):
         found.add("PATH_UNFILLED", table, key, path, f"nothing fills {{{name}}}",
@@ -159,6 +185,13 @@ def _check_path(params: list[ParamSpec], definition: Row, found: Findings) -> No
         found.add("PATH_PARAM_UNUSED", TABLE, f"params.{name}.location", "PATH",
             f"the path {path!r} has no {{{name}}}", "name it in the path, or give it another location",
         )  # fmt: skip
+
+
+def _is_rooted(path: str) -> bool:
+    """Whether a path can be nothing but a path: it has one slash before its first segment, and stays below it."""
+    plain = path.isprintable() and not any(sign in path for sign in "\\# ")
+    segments = path.partition("?")[0].split("/")
+    return plain and path.startswith("/") and not path.startswith("//") and not {".", ".."} & set(segments)
 
 
 def template_names(text: Any, table: str, key: str, found: Findings, *, hidden: bool = False) -> frozenset[str]:

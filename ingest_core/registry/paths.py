@@ -1,19 +1,31 @@
-"""Paths into a document: plain ones become getters, jsonpath-ng serves the rest."""
+"""Paths into a document: plain ones become getters, jsonpath-ng serves the rest.
+
+A path reaches each value of a document at most once, so that it finds no more than the document holds: what jsonpath-ng
+offers beyond that (products, several `..`, repeated names, patterns) is refused.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Any
 
 from jsonpath_ng.ext import parser as jsonpath
+from jsonpath_ng.ext.filter import Expression, Filter
+from jsonpath_ng.ext.iterable import Len
+from jsonpath_ng.ext.string import Split
+from jsonpath_ng.jsonpath import Child, Descendants, Fields, Index, Root, Slice, This, Wildcard
+
+from ingest_core.registry.bounds import BoundExceeded, check_searchable
 
 Getter = Callable[[Any], Any]
 
 EVERY = "*"
 TEXT = "#text"
 """The text of an XML element; of one that is text alone, that text: whether it has attributes may differ by page."""
+
+MAX_PATH_CHARS = 1_000
 
 _TEXT_STEP = re.compile(r"""\[(?:'#text'|"#text")\]\Z""")
 _STEP = re.compile(
@@ -40,13 +52,21 @@ def compile_path(path: str) -> Getter:
     return _jsonpath(path) if steps is None else compile_steps(steps)
 
 
-def path_parses(path: str) -> bool:
-    """Whether it is a path at all."""
+class PathRefused(BoundExceeded):
+    """A path that parses and may not be used; the message says why."""
+
+    code = "PATH_REFUSED"
+
+
+def path_problem(path: str) -> str | None:
+    """What is wrong with the path; None where it can be used."""
     try:
         compile_path(path)
+    except PathRefused as refused:
+        return str(refused)
     except Exception:
-        return False
-    return path.startswith("$")
+        return f"{path!r} is not a path such as $.items[*].id"
+    return None if path.startswith("$") else f"{path!r} is not a path such as $.items[*].id"
 
 
 @lru_cache(maxsize=2048)
@@ -143,13 +163,54 @@ def _every(outer: Getter, wheres: tuple[Any, ...], inner: Getter, *, last: bool)
 
 
 def _jsonpath(path: str) -> Getter:
+    if len(path) > MAX_PATH_CHARS:
+        raise PathRefused(f"the path has {len(path):,} characters, more than {MAX_PATH_CHARS:,}")
     stem = _TEXT_STEP.sub("", path)
     parsed = jsonpath.parse(stem)
+    _check_parts(path, list(_parts(parsed)))
 
     def get(value: Any) -> Any:
-        found = [match.value for match in parsed.find(value)]
+        try:
+            check_searchable(value)
+            found = [match.value for match in parsed.find(value)]
+        except (BoundExceeded, RecursionError) as error:
+            message = f"path {path} is too costly: {error}; write it without `..`, `*` and `[?`"
+            raise BoundExceeded(message, path) from error
         if stem != path:
             found = [text for one in found if (text := _own_text(one)) is not None]
         return found[0] if len(found) == 1 else (found or None)
 
     return get
+
+
+# By exact type: jsonpath-ng derives `sub`, which matches a pattern, from This.
+_ALLOWED = (Root, This, Child, Descendants, Fields, Index, Slice, Wildcard, Filter, Expression, Len, Split)
+_PATTERN = "=~"
+
+
+def _parts(parsed: Any) -> Iterator[Any]:
+    """Every part of a parsed path."""
+    yield parsed
+    if isinstance(parsed, Child | Descendants):
+        inner = [parsed.left, parsed.right]
+    elif isinstance(parsed, Filter):
+        inner = list(parsed.expressions)
+    else:
+        inner = [parsed.target] if isinstance(parsed, Expression) else []
+    for one in inner:
+        yield from _parts(one)
+
+
+def _check_parts(path: str, parts: list[Any]) -> None:
+    """Refuse a path that could find more values than a document has, or hold the interpreter while it matches."""
+    for one in parts:
+        named = one.fields if isinstance(one, Fields) else one.indices if isinstance(one, Index) else ()
+        if type(one) not in _ALLOWED or (isinstance(one, Expression) and one.op == _PATTERN):
+            what = _PATTERN if isinstance(one, Expression) else type(one).__name__.strip("_")
+            raise PathRefused(f"{path!r} uses {what}, which is not allowed in a path")
+        if len(set(named)) < len(named):
+            raise PathRefused(f"{path!r} names a step twice")
+    if sum(isinstance(one, Descendants) for one in parts) > 1:
+        raise PathRefused(f"{path!r} has `..` more than once")
+    if sum(isinstance(one, Root) for one in parts) > 1:
+        raise PathRefused(f"{path!r} names `$` more than once")

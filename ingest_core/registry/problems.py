@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest_core.model.errors import BadInput
+from ingest_core.model.visible import visible
 
 SHOWN_CHARS = 200
 
@@ -21,7 +22,7 @@ class Problem:
 
     def __str__(self) -> str:
         value = "" if self.value is None or str(self.value) in self.message else f" (got {self._shown()})"
-        return f"{self.key}: {self.message}{value} [{self.rule}, {self.table}] -> {self.remedy}"
+        return f"{self.key}: {visible(self.message + value)} [{self.rule}, {self.table}] -> {self.remedy}"
 
     def _shown(self) -> str:
         text = str(self.value)

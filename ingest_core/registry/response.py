@@ -1,14 +1,14 @@
 """Where things are in an answer: the paths a harvest needs, and that every path is one."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest_core.model.codes import Operation, ResponseFormat
 from ingest_core.model.spec import PredicateSpec, ResponseSpec
 from ingest_core.registry.extraction import problems_of
 from ingest_core.registry.merge import Merged
-from ingest_core.registry.paths import path_parses, plain_steps
+from ingest_core.registry.paths import path_problem, plain_steps
+from ingest_core.registry.patterns import PatternRefused, compile_pattern
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.rows import Row
 from ingest_core.registry.traversal import zone_exists
@@ -68,10 +68,8 @@ def check_response(
     )  # fmt: skip
     _check_items(definition, key, found)
     for where, path in _paths(definition, pagination):
-        found.need(
-            path is None or path_parses(path), "PATH_INVALID", ENDPOINTS, where, path,
-            f"{path!r} is not a path such as $.items[*].id", "correct the path",
-        )  # fmt: skip
+        problem = path_problem(path) if path is not None else None
+        found.need(problem is None, "PATH_INVALID", ENDPOINTS, where, path, str(problem), "correct the path")
     for part in ("id", "updated_at", "version", "merged_into"):
         _check_expression(definition.get(f"{part}_expr"), f"{key}.{part}", ENDPOINTS, found)
     for column in ("id_path", "updated_at_path"):
@@ -112,25 +110,45 @@ def _check_predicates(definition: Row, key: str, found: Findings) -> None:
     alone = (("record_error", [definition.get("record_error")]), ("deleted", [definition.get("deleted_predicate")]))
     for name, predicates in (*groups, *alone):
         for predicate in filter(None, predicates or []):
-            pattern = predicate.get("matches")
-            fine = path_parses(predicate["path"]) and (pattern is None or _is_pattern(pattern))
+            problem = _predicate_problem(predicate)
             restarts = name == "errors" or "effect" not in predicate
             found.need(
                 restarts, "EFFECT_MISPLACED", ENDPOINTS, f"{key}.{name}", predicate,
                 "only a predicate of `errors` may have an effect", "move it to response.errors, or drop `effect`",
             )  # fmt: skip
             found.need(
-                fine, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,
-                "a path or pattern of this predicate does not parse", "write {path: $.error, matches: '^limit'}",
+                problem is None, "PREDICATE_INVALID", ENDPOINTS, f"{key}.{name}", predicate,
+                str(problem), "write {path: $.error, matches: '^limit'}",
             )  # fmt: skip
 
 
-def _is_pattern(text: str) -> bool:
+def _predicate_problem(predicate: Row) -> str | None:
+    """What is wrong with the predicate's paths and pattern."""
+    for path in (predicate["path"], predicate.get("message")):
+        if path is not None and (problem := path_problem(path)):
+            return problem
+    return _pattern_problem(predicate.get("matches"))
+
+
+def check_capability_patterns(capabilities: Mapping[str | None, Row], found: Findings) -> None:
+    """Every pattern of the capabilities can be used."""
+    for field, capability in capabilities.items():
+        pattern = capability.get("term_pattern")
+        problem = _pattern_problem(pattern)
+        found.need(
+            problem is None, "PATTERN_INVALID", "reg_prov_expr_capability", f"capabilities.{field or 'words'}.pattern",
+            pattern, str(problem), "write a shorter pattern, such as '[a-z]+'",
+        )  # fmt: skip
+
+
+def _pattern_problem(text: str | None) -> str | None:
+    """What is wrong with the pattern; None where there is none, or it can be used."""
     try:
-        re.compile(text)
-    except re.error:
-        return False
-    return True
+        if text is not None:
+            compile_pattern(text)
+    except PatternRefused as refused:
+        return str(refused)
+    return None
 
 
 def _paths(definition: Row, pagination: Merged) -> Iterator[tuple[str, str | None]]:

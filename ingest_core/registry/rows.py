@@ -152,6 +152,16 @@ def scope_text(row: Row) -> str:
     return f"{row['operation_code']}, endpoint {row['endpoint_name'] or 'any'}"
 
 
+def references_of(rows: Rows) -> list[str]:
+    """The secrets a source refers to, in its credential blocks and defaults."""
+    defaults = [
+        row.get("defaults") or {} for table in ("reg_provenance", "reg_prov_endpoint_def") for row in rows[table]
+    ]
+    blocks = [*rows.get(SETTINGS["credential"].table, []), *(one.get("credential") or {} for one in defaults)]
+    found = {block.get(column) for block in blocks for column in ("credential_ref", "username_ref")}
+    return sorted(one for one in found if one)
+
+
 def partitions_of(rows: Rows) -> list[Partition]:
     """What a source's endpoints serve."""
     return [

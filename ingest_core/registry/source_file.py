@@ -7,7 +7,7 @@ specific first.
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ingest_core.model.codes import (
     AnswerEffect,
@@ -35,20 +35,38 @@ from ingest_core.model.codes import (
     TotalKind,
     WindowMode,
 )
-from ingest_core.model.instant import as_utc
+from ingest_core.model.errors import BadInput
+from ingest_core.model.instant import as_utc, utc_within_reach
 from ingest_core.model.slice_codes import CalendarUnit
 
 MAX_TIMEOUT = timedelta(seconds=120)
 MAX_REDIRECTS = 3
+MAX_DEADLINE = timedelta(hours=1)
+MAX_BODY_BYTES = 256_000_000
+MAX_VALUES = 20_000_000
 
 Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Reference = Annotated[str, Field(pattern=r"^(env|prefect):[A-Za-z0-9_.-]+$")]
 Span = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20_000))]
 Delay = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20))]
 Count = Annotated[int, Field(ge=1, le=2_147_483_647)]
+Rate = Annotated[float, Field(ge=0.000_001, le=100_000)]
+"""Requests per second; the slowest is one in eleven days, and the time between two stays a number."""
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 Expression = str | dict[str, Any]
+
+
+def _within_reach(moment: datetime) -> datetime:
+    """The moment as it is; ValueError where sums with it would leave the calendar."""
+    try:
+        utc_within_reach(moment)
+    except BadInput as error:
+        raise ValueError(f"{error.message}: {error.remedy}") from None
+    return moment
+
+
+Moment = Annotated[datetime, AfterValidator(_within_reach)]
 
 
 def _as_list(value: Any) -> Any:
@@ -58,7 +76,7 @@ def _as_list(value: Any) -> Any:
 class Block(BaseModel):
     """A part of the file: every key is known, every value typed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Scope(Block):
@@ -72,8 +90,8 @@ class ScopedBlock(Block):
     """A block that may be narrowed and dated."""
 
     scope: Scope = Field(default_factory=Scope, alias="for", description="Which operation and endpoint it is for.")
-    effective_from: datetime | None = Field(default=None, description="In force from this instant on.")
-    effective_to: datetime | None = Field(default=None, description="In force until just before this instant.")
+    effective_from: Moment | None = Field(default=None, description="In force from this instant on.")
+    effective_to: Moment | None = Field(default=None, description="In force until just before this instant.")
 
     @model_validator(mode="after")
     def _in_order(self) -> "ScopedBlock":
@@ -97,6 +115,15 @@ class Http(ScopedBlock):
     proxy: str | None = Field(default=None, description="A proxy's URL without credentials.")
     verify_tls: bool | None = None
     ca_bundle: str | None = Field(default=None, description="A file of certificates to trust instead.")
+    deadline: Annotated[timedelta, Field(gt=timedelta(0), le=MAX_DEADLINE)] | None = Field(
+        default=None, description="The longest a request may take until its answer is complete (PT5M)."
+    )
+    max_body_bytes: Annotated[int, Field(ge=1024, le=MAX_BODY_BYTES)] | None = Field(
+        default=None, description="The largest answer, decompressed, in bytes (32,000,000)."
+    )
+    max_values: Annotated[int, Field(ge=100, le=MAX_VALUES)] | None = Field(
+        default=None, description="The most values (objects, lists, strings, numbers; XML elements) of an answer."
+    )
 
 
 class Credential(ScopedBlock):
@@ -162,7 +189,7 @@ class WindowBlock(ScopedBlock):
     min_window: Span | None = None
     max_window: Span | None = None
     overlap: Span | None = None
-    baseline: datetime | None = None
+    baseline: Moment | None = None
     align_to: CalendarUnit | None = None
     unit: TimeUnit | None = None
     format: Name | None = None
@@ -208,11 +235,11 @@ class Retry(ScopedBlock):
 class RateLimit(ScopedBlock):
     """How fast the provider may be asked."""
 
-    requests_per_second: Annotated[float, Field(gt=0, le=100_000)] | None = None
-    with_credential: Annotated[float, Field(gt=0, le=100_000)] | None = Field(
+    requests_per_second: Rate | None = None
+    with_credential: Rate | None = Field(
         default=None, description="Requests per second of a caller with the optional credential."
     )
-    provider_cap: Annotated[float, Field(gt=0)] | None = Field(
+    provider_cap: Rate | None = Field(
         default=None, description="What the provider allows; the rates above must not exceed it."
     )
     burst: Count | None = None

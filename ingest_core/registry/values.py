@@ -5,25 +5,30 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ingest_core.registry.bounds import MAX_COMMON_VALUES, MAX_NUMBER_BITS, BoundExceeded, check_chars, elements, joined
 from ingest_core.registry.dates import partial_date
 from ingest_core.registry.paths import TEXT
+from ingest_core.registry.patterns import compile_pattern
 
 Function = Callable[[Any], Any]
 
 _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE)
-_ORCID = re.compile(r"(\d{4})-?(\d{4})-?(\d{4})-?(\d{3}[\dXx])\s*/?\s*$")
+_ORCID = re.compile(r"(\d{4})-?(\d{4})-?(\d{4})-?(\d{3}[\dXx])\Z")
+_ORCID_CHARS = len("0000-0000-0000-0000")
 _SPACE = re.compile(r"\s+")
 
 
 def text_of(value: Any) -> str | None:
     """A scalar as trimmed text; None for nothing, and for what is no scalar."""
+    while isinstance(value, dict):
+        value = value.get(TEXT)
     if isinstance(value, str):
         return value.strip() or None
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if isinstance(value, int | float):
-        return str(value)
-    return text_of(value.get(TEXT)) if isinstance(value, dict) else None
+    if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
+        raise BoundExceeded(f"a number has more than {MAX_NUMBER_BITS:,} bits")
+    return str(value)
 
 
 def plain(value: Any) -> Any:
@@ -32,12 +37,7 @@ def plain(value: Any) -> Any:
         return value.strip() or None
     if not isinstance(value, list):
         return text_of(value)
-    texts: list[str] = []
-    for one in value:
-        found = plain(one) if isinstance(one, list) else text_of(one)
-        if found is not None:
-            texts += found if isinstance(found, list) else [found]
-    return texts or None
+    return [text for one in elements(value) if (text := text_of(one)) is not None] or None
 
 
 def _each(function: Callable[[str], Any]) -> Function:
@@ -62,7 +62,8 @@ def _doi(text: str) -> str | None:
 
 
 def _orcid(text: str) -> str | None:
-    match = _ORCID.search(text)
+    # It ends the text, but for a slash: looking for that at every digit would take quadratic time.
+    match = _ORCID.search(text.removesuffix("/").rstrip()[-_ORCID_CHARS:])
     return "-".join(match.groups()).upper() if match else None
 
 
@@ -85,20 +86,20 @@ def _words(value: Any) -> str | None:
     """The text an inverted index (word -> positions) was made from."""
     if not isinstance(value, dict):
         return None
-    places = [
-        (at, word)
-        for word, positions in value.items()
-        if isinstance(positions, list)
-        for at in positions
-        if isinstance(at, int)
-    ]
+    places: list[tuple[int, str]] = []
+    chars = 0
+    for word, positions in value.items():
+        whole = [at for at in positions if isinstance(at, int)] if isinstance(positions, list) else []
+        chars += (len(word) + 1) * len(whole)  # one long word at many positions is short in the record
+        check_chars(chars)
+        places += [(at, word) for at in whole]
     return " ".join(word for _, word in sorted(places, key=lambda place: place[0])) or None
 
 
 def _joined(separator: str) -> Function:
     def apply(value: Any) -> Any:
         found = plain(value)
-        return separator.join(found) if isinstance(found, list) else found
+        return joined(separator, found) if isinstance(found, list) else found
 
     return apply
 
@@ -111,13 +112,15 @@ def _split(separator: str) -> Function:
         found = plain(value)
         if not isinstance(found, str):
             return found
+        if found.count(separator) >= MAX_COMMON_VALUES:
+            raise BoundExceeded(f"the value has more than {MAX_COMMON_VALUES:,} parts")
         return [part for piece in found.split(separator) if (part := piece.strip())] or None
 
     return apply
 
 
 def _match(pattern: str) -> Function:
-    expression = re.compile(pattern)
+    expression = compile_pattern(pattern)
 
     def find(text: str) -> str | None:
         match = expression.search(text)
@@ -146,6 +149,6 @@ FUNCTION_NAMES = (*_PLAIN, *(f"{name}:..." for name in _WITH_ARGUMENT))
 
 @lru_cache(maxsize=256)
 def find_function(text: str) -> Function:
-    """The function of that name, such as `doi` or `split:;`; KeyError or re.error where there is none."""
+    """The function of that name, such as `doi` or `split:;`; KeyError or ValueError where there is none."""
     name, colon, argument = text.partition(":")
     return _WITH_ARGUMENT[name](argument) if colon else _PLAIN[name]

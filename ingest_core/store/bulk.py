@@ -29,7 +29,7 @@ _NULL = struct.pack(">i", -1)
 _POSTGRES_EPOCH_MICROS = 946_684_800_000_000
 _JSONB_VERSION = b"\x01"
 _SQLITE_ROWS = 512  # of at most 32,766 parameters
-_MYSQL_STATEMENT_CHARS = 4_000_000
+_MYSQL_STATEMENT_BYTES = 4_000_000  # the server takes 16 MB: a record that is larger than these 4 goes alone
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,13 @@ def _insert_mysql(connection: sa.Connection, given: Rows) -> None:
     size = 0
     for row in given.rows:
         texts = [_mysql_literal(bound(value) if bound else value) for bound, value in zip(bind, row, strict=True)]
-        values.append(f"({', '.join(texts)}, {tail})")
-        size += len(values[-1])
-        if size > _MYSQL_STATEMENT_CHARS:
+        value = f"({', '.join(texts)}, {tail})"
+        more = len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+        if values and size + more > _MYSQL_STATEMENT_BYTES:
             connection.exec_driver_sql(head + ", ".join(values), execution_options=_AS_IT_IS)
             values, size = [], 0
+        values.append(value)
+        size += more
     if values:
         connection.exec_driver_sql(head + ", ".join(values), execution_options=_AS_IT_IS)
 

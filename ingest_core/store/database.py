@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, ProgrammingError, StatementError
 
-from ingest_core.model.errors import PatraError, Unreachable
+from ingest_core.model.errors import DataRefused, PatraError, Unreachable
+from ingest_core.model.redaction import excerpt
 from ingest_core.store import dialect
 
 T = TypeVar("T")
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _CONFLICT_ATTEMPTS = 8
 _CONFLICT_WAIT_SECONDS = 0.05
+_SHOWN_CHARS = 300
 
 
 class Database:
@@ -76,6 +78,12 @@ class Database:
             connection = self.engine.connect()
         except (OperationalError, InterfaceError) as error:
             raise self._unreachable(error) from error
+        except ProgrammingError as error:  # psycopg's word for an option it does not know
+            raise dialect.refused_by_driver(self.url, error) from error
+        except DBAPIError:
+            raise
+        except Exception as error:  # drivers raise whatever their options lead to: TypeError, OSError, AttributeError
+            raise dialect.refused_by_driver(self.url, error) from error
         with connection:
             yield connection
 
@@ -88,12 +96,23 @@ class Database:
             log.debug("database error", exc_info=True)
             if error.connection_invalidated:
                 raise self._unreachable(error) from error
+            if dialect.is_data_error(error):
+                raise self._refused(error.orig or error) from error
             raise Unreachable(
                 "DATABASE_ERROR",
                 _first_line(error.orig),
                 where=f"database {self.shown_url}",
                 remedy="set PATRA_LOG_LEVEL=DEBUG to see more",
             ) from error
+        except StatementError as error:  # the driver never saw the value: it could not be written as JSON
+            raise self._refused(error.orig or error) from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: BaseException) -> PatraError:
+        """The error of a value; a driver's message may quote it."""
+        message = f"a value was refused: {excerpt(_first_line(error), _SHOWN_CHARS)}"
+        return DataRefused("DATA_REFUSED", message, where=f"database {self.shown_url}")
 
     def _unreachable(self, error: DBAPIError) -> PatraError:
         return Unreachable(

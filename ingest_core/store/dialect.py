@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import URL, Engine, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError
 
 from ingest_core.model.errors import BadInput
 from ingest_core.store.bulk import Rows, copy_instead, insert_rows
@@ -31,6 +31,8 @@ _DRIVERS = {
 }
 _POSTGRES_CONFLICTS = {"40001", "40P01", "55P03"}
 _MYSQL_CONFLICTS = {1020, 1205, 1213, 1305}  # 1305: a deadlock took our savepoint along
+_POSTGRES_DATA = ("22", "23", "54")  # classes of states: data exception, constraint violation, a limit exceeded
+_MYSQL_DATA = {1153, 1300, 1366, 1406, 3140, 3141, 3819, 4025}  # packet, text, length, JSON, constraint
 _WAL_ATTEMPTS = 100
 _SCHEMA_LOCK = 7_061_747_261
 _LOCK_WAIT_SECONDS = 120
@@ -38,7 +40,12 @@ _STRICT_MODE = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_Z
 
 
 def parse_url(text: str) -> URL:
-    """A database URL with the driver this product uses."""
+    """A database URL with the driver this product uses; a message never repeats what may be a password."""
+    if not text.isprintable():
+        raise _bad_url("it holds a character that cannot be printed")
+    if text.count("@") > 1 and not text.startswith("sqlite"):
+        # The URL would be split at the first @, and the rest of a password taken for the host, which is shown.
+        raise _bad_url("it holds more than one @", "write an @ of the user or password as %40")
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:  # ValueError: its port is no number
@@ -50,13 +57,17 @@ def parse_url(text: str) -> URL:
     return url.update_query_dict({"charset": "utf8mb4"}) if driver.startswith("mysql") else url
 
 
-def _bad_url(why: str) -> BadInput:
-    return BadInput(
-        "DATABASE_URL_INVALID",
-        why,
-        where="PATRA_DATABASE_URL",
-        remedy="use sqlite:///FILE, postgresql://USER@HOST/NAME or mysql://USER@HOST/NAME",
-    )
+_URLS = "use sqlite:///FILE, postgresql://USER@HOST/NAME or mysql://USER@HOST/NAME"
+
+
+def _bad_url(why: str, remedy: str = _URLS) -> BadInput:
+    return BadInput("DATABASE_URL_INVALID", why, where="PATRA_DATABASE_URL", remedy=remedy)
+
+
+def refused_by_driver(url: URL, error: Exception) -> BadInput:
+    """A driver's refusal of a URL; only the names of its options are shown, since a value may be a secret."""
+    options = ", ".join(sorted(url.query)) or "none"
+    return _bad_url(f"the driver refuses it ({type(error).__name__}); its options: {options}", "correct its options")
 
 
 MORE_CONNECTIONS = 91
@@ -69,6 +80,8 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
     """An engine whose sessions are UTC, READ COMMITTED and strict."""
     try:
         if url.get_backend_name() == "sqlite":
+            if url.database in (None, "", ":memory:"):
+                raise _bad_url("it names no file, and a database in memory is lost with its process")
             connect_args = {"timeout": 30, "check_same_thread": False}
             engine = sa.create_engine(
                 url, connect_args=connect_args, hide_parameters=True, max_overflow=MORE_CONNECTIONS, **_JSON
@@ -86,8 +99,8 @@ def create_engine(url: URL, pool_size: int = 5) -> Engine:
             connect_args={"connect_timeout": 5},
             **_JSON,
         )
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise _bad_url(str(error)) from error
+    except (ArgumentError, NoSuchModuleError, TypeError, ValueError) as error:
+        raise refused_by_driver(url, error) from error
     if engine.dialect.name == "postgresql":
         sa.event.listen(engine, "do_execute_no_params", copy_instead)
     prepare = _prepare_postgres if engine.dialect.name == "postgresql" else _prepare_mysql
@@ -248,6 +261,15 @@ def one_at_a_time(connection: sa.Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute(sa.select(sa.func.release_lock(sa.func.concat("patra:", sa.func.database()))))
+
+
+def is_data_error(error: DBAPIError) -> bool:
+    """Whether the statement's own values are at fault: the database is well, and others may go on."""
+    if isinstance(error, DataError | IntegrityError):
+        return True
+    origin = error.orig
+    number = origin.args[0] if origin is not None and origin.args else None
+    return number in _MYSQL_DATA or (getattr(origin, "sqlstate", None) or "")[:2] in _POSTGRES_DATA
 
 
 def is_conflict(error: DBAPIError) -> bool:

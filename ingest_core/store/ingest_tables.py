@@ -120,12 +120,16 @@ ing_task = sa.Table(
     sa.Column("started_at", Utc),
     sa.Column("finished_at", Utc),
     *_times(),
+    sa.Column("blamed_count", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("expired_at", Utc),
+    sa.Column("expired_owner", code(200)),
     sa.UniqueConstraint("idempotent_key", name="uk_task_idem"),
     sa.Index("idx_task_src_op", "provenance_code", "operation_code", "status_code"),
     sa.Index("idx_task_slice", "slice_id"),
     sa.Index("idx_task_cred", "credential_id"),
     sa.Index("idx_task_plan", "plan_id", "status_code"),
     sa.Index("idx_task_lease", "status_code", "leased_until"),
+    sa.Index("idx_task_expired", "expired_at"),
     sa.Index("idx_task_live", "namespace_key", "status_code", "window_from"),
 )
 

@@ -56,5 +56,7 @@ def _live(rows: Rows, endpoint: str, operation: Operation, planned: AuthSpec, no
     if definition is None:
         return planned
     found = Findings("")
-    auth = auth_part(merge_block(rows, "credential", endpoint, operation.value, now), definition, None, found)
+    block = merge_block(rows, "credential", endpoint, operation.value, now)
+    # Hooks and allowed names are checked when a request is sent.
+    auth = auth_part(block, definition, hooks=None, allowed=None, found=found)
     return planned if found.problems else auth

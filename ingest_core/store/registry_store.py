@@ -10,6 +10,7 @@ from ingest_core.model.errors import BadInput
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.database import Database
 from ingest_core.store.dialect import locked
+from ingest_core.store.postponed import BY_RATE, bring_forward
 from ingest_core.store.tables import SOURCE_TABLES, ing_schema_info, sys_dict_item
 
 Change = dict[str, Any]
@@ -55,6 +56,8 @@ class SqlRegistryStore:
                 columns = dict.fromkeys(name for row in new for name in row)
                 stamped = [{**dict.fromkeys(columns), **row, "created_at": now, "updated_at": now} for row in new]
                 connection.execute(sa.insert(table), stamped)
+        for source in sorted({one.row["provenance_code"] for one in differences if one.table.name == _RATES}):
+            bring_forward(connection, source, BY_RATE, now)  # they were put off by a rate that no longer holds
         return [one.json() for one in differences]
 
     def history(self, source: str) -> list[Change]:
@@ -99,6 +102,7 @@ def open_rows(connection: sa.Connection, table: sa.Table, source: str) -> list[R
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
+_RATES = "reg_prov_rate_limit_cfg"
 _BOOKKEEPING = {"id", "closed_at", "record_remarks", "version", "created_at", "updated_at"}
 
 

@@ -153,6 +153,11 @@ reg_prov_http_cfg = _scoped(
     sa.Column("proxy_url", long_text()),
     sa.Column("verify_tls", sa.Boolean),
     sa.Column("ca_bundle", long_text()),
+    later=(
+        sa.Column("deadline_ms", sa.Integer),
+        sa.Column("max_body_bytes", sa.Integer),
+        sa.Column("max_values", sa.Integer),
+    ),
 )
 
 reg_prov_credential = _scoped(

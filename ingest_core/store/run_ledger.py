@@ -159,7 +159,7 @@ class SqlRunLedger:
             connection.execute(
                 sa.update(ing_task)
                 .where(ing_task.c.id == run.task.lease.task_id)
-                .values(checkpoint=checkpoint_json(checkpoint), expiry_count=0)
+                .values(checkpoint=checkpoint_json(checkpoint), expiry_count=0, blamed_count=0)
             )
             return counts
 

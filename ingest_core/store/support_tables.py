@@ -103,6 +103,8 @@ ing_rate_gate = sa.Table(
     sa.Column("tat", Utc, nullable=False),
     sa.Column("cooldown_until", Utc, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
+    sa.Column("rate_per_sec", sa.Double),
+    sa.Column("last_changes", json_value()),
 )
 
 ing_quota_ledger = sa.Table(

@@ -1,10 +1,12 @@
 """The queue: leases with a fence, on the database's time."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from ingest_core.execution.expiry import STORM_SPAN, Expiry, LostWorker, Verdict, decide_expiry, expiry_message
 from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.work import Due, Lease, Partition, Resting, SlotCaps, Task, flow_owner
@@ -27,9 +29,6 @@ from ingest_core.store.settle import close_runs, settle_task
 from ingest_core.store.tables import ing_partition_control, ing_task, ing_task_run
 from ingest_core.store.task_loader import TaskLoader
 from ingest_core.store.transitions import move_one
-
-MAX_EXPIRIES = 5
-"""So often may a task's lease expire without a committed page."""
 
 MAX_CLAIM = 1000
 """More tasks than that are not leased at once."""
@@ -184,27 +183,34 @@ class SqlTaskQueue:
     ) -> list[Due]:
         query = sa.select(ing_task).where(ing_task.c.status_code.in_(_LEASED), which)
         rows = connection.execute(locked(query.order_by(ing_task.c.id).limit(_REAP_CHUNK), skip_locked=True)).all()
+        lost = _lost_workers(connection, rows, now) if rows else []
         for row in rows:
-            self._give_back_one(connection, row, now, error)
+            self._give_back_one(connection, row, decide_expiry(_expiry(row), lost, now), now, error)
         return [_due(row) for row in rows]
 
-    def _give_back_one(self, connection: sa.Connection, row: sa.Row[Any], now: datetime, error: dict[str, str]) -> None:
-        """Each time counts: a task that takes its worker along must not do so for ever."""
-        dead = row.expiry_count + 1 >= MAX_EXPIRIES
-        error = {**error, "message": f"{error['message']}, {row.expiry_count + 1} times since the last page"}
+    def _give_back_one(
+        self, connection: sa.Connection, row: sa.Row[Any], verdict: Verdict, now: datetime, error: dict[str, str]
+    ) -> None:
+        """Queue a task again, later each time; one that takes its worker along must not do so for ever."""
+        error = {**error, "message": expiry_message(error["message"], verdict)}
+        later = {"scheduled_at": now + verdict.delay} if verdict.delay else {}
         move_one(
             connection,
             ing_task,
             row.id,
-            TaskStatus.FAILED if dead else TaskStatus.QUEUED,
+            TaskStatus.FAILED if verdict.failed else TaskStatus.QUEUED,
             **_FREE,
-            expiry_count=row.expiry_count + 1,
+            **later,
+            expiry_count=verdict.count,
+            blamed_count=verdict.blamed,
+            expired_at=now,
+            expired_owner=row.lease_owner,
             last_error=error,
-            finished_at=now if dead else None,
+            finished_at=now if verdict.failed else None,
             updated_at=now,
         )
         close_runs(connection, row.id, error, now)
-        if dead:
+        if verdict.failed:
             settle_task(connection, row.plan_id, row.slice_id, TaskStatus.FAILED, now)
 
     def waiting(self, source: str | None = None, besides: Besides = NOBODY) -> timedelta | None:
@@ -230,6 +236,19 @@ def _begin_now(connection: sa.Connection, row: sa.Row[Any], now: datetime) -> No
     if row.leased_until is not None:
         values["leased_until"] = row.leased_until - ahead
     connection.execute(sa.update(ing_task).where(ing_task.c.id == row.id).values(values))
+
+
+def _expiry(row: sa.Row[Any]) -> Expiry:
+    return Expiry(row.id, row.lease_owner or "", row.expiry_count, row.blamed_count, row.expired_at, row.expired_owner)
+
+
+def _lost_workers(connection: sa.Connection, rows: Sequence[sa.Row[Any]], now: datetime) -> list[LostWorker]:
+    """The workers whose leases are given back now, and those found lost lately."""
+    table = ing_task
+    lately = sa.select(table.c.expired_owner, sa.func.max(table.c.expired_at).label("at"))
+    lately = lately.where(table.c.expired_at > now - STORM_SPAN).group_by(table.c.expired_owner)
+    found = [LostWorker(row.expired_owner, row.at) for row in connection.execute(lately)]
+    return [*found, *(LostWorker(owner, now) for owner in {row.lease_owner or "" for row in rows})]
 
 
 def _due(row: sa.Row[Any]) -> Due:

@@ -17,6 +17,7 @@ from ingest_core.model.codes import (
 from ingest_core.model.errors import BadInput
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.slice_codes import SignalState
+from ingest_core.model.whole_number import whole_number
 from ingest_core.model.work import Partition
 from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
 from ingest_core.store.columns import in_partition, partition_values
@@ -99,7 +100,8 @@ class SqlWorkControl:
         rows = self._tasks(connection, scope, sa.and_(ing_task.c.id > last, _unfinished()))
         for row in rows:
             checkpoint = checkpoint_of(row.checkpoint).retried(row.attempt_count, accepted)
-            again = {"expiry_count": 0, "finished_at": None, "scheduled_at": now, "updated_at": now}
+            never_lost = {"expiry_count": 0, "blamed_count": 0}
+            again = {**never_lost, "finished_at": None, "scheduled_at": now, "updated_at": now}
             mine, kept = ing_task.c.id == row.id, checkpoint_json(checkpoint)
             move(connection, ing_task, TaskStatus.QUEUED, mine, checkpoint=kept, **again)
         slices, going_on = [row.slice_id for row in rows], {row.plan_id for row in rows}
@@ -196,7 +198,7 @@ def _unfinished() -> sa.ColumnElement[bool]:
 
 
 def _number(scope: WorkScope) -> int:
-    if not scope.id.isdecimal() or int(scope.id) >= 2**63:
+    if whole_number(scope.id) is None:
         raise _unknown(scope)
     return int(scope.id)
 

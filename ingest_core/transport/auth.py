@@ -13,12 +13,15 @@ from urllib.parse import quote, quote_plus
 
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request
 from ingest_core.model.codes import AuthLocation, AuthType
+from ingest_core.model.header import is_header_text
 from ingest_core.model.spec import AuthSpec
+from ingest_core.registry.params import RESERVED_HEADERS
 from ingest_core.transport.credentials import Secrets
 from ingest_core.transport.installed import installed
 
 HOOK_GROUP = "patra.signing_hooks"
 EXPIRY_MARGIN_SECONDS = 60
+TOKEN_WAIT_SECONDS = 30.0
 MASK = "***"
 DEFAULT_TOKEN_SECONDS = 300.0
 SHORTEST_MASKED = 6
@@ -57,7 +60,7 @@ class Authorizer:
         self._fetch_token = fetch_token
         self._clock = clock
         self._tokens: dict[AuthSpec, tuple[str, float]] = {}
-        self._one_at_a_time = Lock()
+        self._locks: dict[AuthSpec, Lock] = {}
 
     def knows(self, auth: AuthSpec) -> bool:
         """Whether a request will carry a credential; no where that cannot be told: the slower rate is the safe one."""
@@ -122,11 +125,16 @@ class Authorizer:
         return Grant(headers={"Authorization": f"Basic {encoded}"}, secrets=forms_of(password, encoded, *_long(user)))
 
     def _oauth2(self, auth: AuthSpec, request: Request) -> Grant:
-        with self._one_at_a_time:  # a provider may drop a token when it gives another
+        lock = self._locks.setdefault(auth, Lock())  # of this credential alone: a slow token URL delays no other source
+        if not lock.acquire(timeout=TOKEN_WAIT_SECONDS):  # a provider may drop a token when it gives another
+            raise NotSent(f"another request has waited for a token of {auth.token_url} for {TOKEN_WAIT_SECONDS:g} s")
+        try:
             token, until = self._tokens.get(auth, ("", -math.inf))
             if self._clock() >= until:
                 token, until = self._new_token(auth, request)
                 self._tokens[auth] = (token, until)
+        finally:
+            lock.release()
         return _bearing(token)
 
     def _new_token(self, auth: AuthSpec, request: Request) -> tuple[str, float]:
@@ -195,7 +203,7 @@ def _bearing(token: str) -> Grant:
 def _lifetime(stated: Any) -> float:
     try:
         seconds = float(stated)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return DEFAULT_TOKEN_SECONDS
     return seconds if math.isfinite(seconds) else DEFAULT_TOKEN_SECONDS
 
@@ -205,8 +213,10 @@ def _sendable(grant: Grant, request: Request) -> Grant:
     reference = request.auth.credential_ref or request.auth.signing_hook
     if grant.body and request.http.body_format is None:
         raise CredentialMissing(f"the credential {reference!r} belongs in a body, and a GET has none")
+    if RESERVED_HEADERS & {name.lower() for name in grant.headers}:
+        raise CredentialMissing(f"the credential {reference!r} cannot stand in a header that the system writes")
     for value in grant.headers.values():
-        if not (value.isascii() and value.isprintable() and value == value.strip()):
+        if not is_header_text(value):
             raise CredentialMissing(
                 f"the credential {reference!r} cannot stand in a header: it holds a line break, a space at an end or a"
                 " letter that is not ASCII; set it without"

@@ -14,18 +14,28 @@ import httpx
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError
 from ingest_core.model.codes import BodyFormat, HttpMethod
-from ingest_core.model.errors import BadInput
+from ingest_core.model.credential_names import SHIPPED_NAMES, CredentialNames
 from ingest_core.model.spec import AuthSpec, HttpSpec
+from ingest_core.registry.params import RESERVED_HEADERS
+from ingest_core.transport.addresses import SETTING as ADDRESS_SETTING
+from ingest_core.transport.addresses import PrivateAddress, is_private_literal
 from ingest_core.transport.auth import MASK, Authorizer, Grant, basic, forms_of, masked
+from ingest_core.transport.body import ACCEPTED_CODINGS, BodyBroken, BodyRefused, read_body
+from ingest_core.transport.certificates import trusting
 from ingest_core.transport.credentials import SecretReader, Secrets
-from ingest_core.transport.target import origin, shown, target_of, with_params
-
-MAX_BODY_BYTES = 256 * 1024 * 1024
-"""No page is larger than this; more is a broken answer."""
+from ingest_core.transport.exchange import exchange
+from ingest_core.transport.target import origin, refuse_elsewhere, shown, target_of, with_params
+from ingest_core.transport.wire import Wire, environment_proxy, open_answer, with_user
 
 UNAUTHORIZED = 401
 FIRST_SERVER_ERROR = 500
 TOKEN_TIMEOUT_SECONDS = 30.0
+TOKEN_BYTES = 64 * 1024
+ERROR_BODY_BYTES = 1_000_000
+"""The largest body of an answer that is no success; a larger one is left out, and the status alone counts."""
+
+DEADLINE = "http.deadline"
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OWN_HEADERS = frozenset(
     {"host", "connection", "content-length", "accept-encoding", "x-ingest-correlation-id", "cookie"}
 )
@@ -37,6 +47,7 @@ _NEVER_SENT = (
     httpx.LocalProtocolError,
     httpx.UnsupportedProtocol,
 )
+_WireKey = tuple[str | None, bool, str | None, bool]
 
 
 for _teller in ("httpx", "httpcore"):  # they log whole URLs, and with them keys and addresses
@@ -44,7 +55,7 @@ for _teller in ("httpx", "httpcore"):  # they log whole URLs, and with them keys
 
 
 class HttpUpstream:
-    """An Upstream; `base_url_for` names another host for a source, which may then be plain http."""
+    """An Upstream; `base_url_for` names another host for a source, which may be plain http at a private address."""
 
     def __init__(
         self,
@@ -53,30 +64,38 @@ class HttpUpstream:
         transport: httpx.BaseTransport | None = None,
         secret_readers: Mapping[str, SecretReader] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        credential_names: CredentialNames = SHIPPED_NAMES,
+        *,
+        allow_private_addresses: bool = False,
     ) -> None:
         self._user_agent = user_agent
         self._base_url_for = base_url_for
         self._transport = transport
+        self._allow_private = allow_private_addresses
         self._lock = threading.Lock()
-        self._clients: dict[tuple[str | None, bool, str | None], httpx.Client] = {}
+        self._wires: dict[_WireKey, httpx.BaseTransport] = {}
         self._clock = clock
-        self._authorizer = Authorizer(Secrets(secret_readers), self._fetch_token, clock)
+        self._authorizer = Authorizer(Secrets(secret_readers, credential_names), self._fetch_token, clock)
 
     def close(self) -> None:
         """Give every connection back."""
-        for client in self._clients.values():
-            client.close()
+        for wire in self._wires.values():
+            wire.close()
 
     def knows(self, auth: AuthSpec) -> bool:
         """Whether requests will carry this credential."""
         return self._authorizer.knows(auth)
 
     def send(self, request: Request) -> Response:
-        """One request, one answer; NotSent, AnswerLost or CredentialMissing otherwise, UpstreamError if led astray."""
-        grant = self._authorizer.grant(request)
-        response = self._send(request, grant)
-        if response.status == UNAUTHORIZED and self._authorizer.forget(request.auth):
-            response = self._send(request, self._authorizer.grant(request))
+        """One request, one answer; NotSent, AnswerLost or CredentialMissing otherwise, UpstreamError if led astray.
+
+        Token requests, redirects and the second try with a new token have one deadline together.
+        """
+        with exchange(request.http.deadline_seconds, DEADLINE):
+            grant = self._authorizer.grant(request)
+            response = self._send(request, grant)
+            if response.status == UNAUTHORIZED and self._authorizer.forget(request.auth):
+                response = self._send(request, self._authorizer.grant(request))
         return response
 
     def preview(self, request: Request) -> dict[str, Any]:
@@ -94,20 +113,31 @@ class HttpUpstream:
 
     def _build(self, request: Request, grant: Grant) -> httpx.Request:
         url = target_of(request, self._base_url_for(request.source))
-        return self._client(request.http).build_request(
+        read = request.http.read_timeout_seconds
+        timeouts = {"connect": request.http.connect_timeout_seconds, "read": read, "write": read, "pool": read}
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in RESERVED_HEADERS}
+        return self._request(
             request.method,
             with_params(url, grant.query.items()),
-            headers={**request.headers, **grant.headers},
-            timeout=httpx.Timeout(request.http.read_timeout_seconds, connect=request.http.connect_timeout_seconds),
+            {**headers, **grant.headers},
+            timeouts,
             **_content(request, grant),
         )
 
+    def _request(
+        self, method: str, url: httpx.URL, headers: Mapping[str, str], timeouts: dict[str, float], **content: Any
+    ) -> httpx.Request:
+        always = {"Accept": "*/*", "Accept-Encoding": ACCEPTED_CODINGS, "User-Agent": self._user_agent}
+        named = httpx.Headers(always)
+        named.update(headers)
+        return httpx.Request(method, url, headers=named, extensions={"timeout": timeouts}, **content)
+
     def _send(self, request: Request, grant: Grant) -> Response:
-        sent = self._build(request, grant)
+        sent = with_user(self._build(request, grant))
         started = self._clock()
         untold = (*grant.secrets, *(forms_of(request.contact) if request.contact else ()))
         answer, body = self._exchange(request, sent, untold)
-        headers = {name.lower(): value for name, value in answer.headers.items()}
+        headers = {name.lower(): value for name, value in answer.headers.items() if name.lower() != "set-cookie"}
         url = masked(str(shown(answer.request.url).copy_with(query=None)), untold)
         return Response(url, answer.status_code, headers, body, self._clock() - started, untold)
 
@@ -115,60 +145,113 @@ class HttpUpstream:
         self, request: Request, sent: httpx.Request, secrets: tuple[str, ...]
     ) -> tuple[httpx.Response, bytes]:
         """The answer, behind at most as many redirects as are allowed."""
-        for _ in range(request.http.max_redirects):
-            answer, body = self._once(request.http, sent, secrets)
-            following = answer.next_request if request.http.method == HttpMethod.GET else None
-            if following is None:
+        followed = request.http.max_redirects if request.http.method == HttpMethod.GET else 0
+        for _ in range(followed):
+            answer, body = self._once(request, sent, secrets)
+            location = answer.headers.get("location") if answer.status_code in _REDIRECTS else None
+            if location is None:
                 return answer, body
-            if origin(following.url) != origin(sent.url):
-                message = f"{origin(sent.url)} redirects elsewhere, to {origin(following.url)}"
-                raise UpstreamError("REDIRECTED_ELSEWHERE", message, moved=False)
-            sent = following
-        return self._once(request.http, sent, secrets)
+            sent = redirected(sent, location)
+        return self._once(request, sent, secrets)
 
-    def _once(self, http: HttpSpec, sent: httpx.Request, secrets: tuple[str, ...]) -> tuple[httpx.Response, bytes]:
-        try:
-            answer = self._client(http).send(sent, stream=True)
-            try:
-                return answer, _bounded_body(answer)
-            finally:
-                answer.close()
-        except _NEVER_SENT as error:
-            raise NotSent(f"{origin(sent.url)}: {masked(_words(error), secrets)}") from error
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            raise AnswerLost(f"{origin(sent.url)}: {masked(_words(error), secrets)}") from error
+    def _once(self, request: Request, sent: httpx.Request, secrets: tuple[str, ...]) -> tuple[httpx.Response, bytes]:
+        """One answer of the provider; its URL is compared with where this source may be asked, right before sending."""
+        mirror = self._base_url_for(request.source)
+        refuse_elsewhere(request, sent.url, mirror)
+        named = mirror is not None and origin(sent.url) == origin(httpx.URL(mirror))
+        wire = self._wire(request.http, sent.url, named_by_operator=named)
+        return _answer(wire, sent, secrets, request.http.max_body_bytes, "http.max_body_bytes")
 
-    def _client(self, http: HttpSpec) -> httpx.Client:
-        """The client of these connection settings; one pool for all that share them."""
-        key = (http.proxy, http.verify_tls, http.ca_bundle)
+    def _wire(self, http: HttpSpec, url: httpx.URL, *, named_by_operator: bool) -> httpx.BaseTransport:
+        """The connections of these settings; those that may lead to private addresses are kept apart."""
+        if self._transport is not None:
+            return self._transport
+        proxy = http.proxy or environment_proxy(url)
+        allowed = self._allow_private or named_by_operator
+        if proxy is not None:
+            if not allowed and is_private_literal(url.host):  # a name is resolved by the proxy
+                raise _private(PrivateAddress(f"{url.host} is not at a public address ({ADDRESS_SETTING})"))
+            allowed = self._allow_private or http.proxy is None  # the environment's proxy is the operator's
+        key = (proxy, http.verify_tls, http.ca_bundle, allowed)
         with self._lock:
-            if key not in self._clients:
-                self._clients[key] = httpx.Client(
-                    headers={"User-Agent": self._user_agent},
-                    follow_redirects=False,
-                    proxy=http.proxy,
-                    verify=_certificates(http),
-                    transport=self._transport,
-                    trust_env=True,
-                )
-            return self._clients[key]
+            if key not in self._wires:
+                self._wires[key] = Wire(_certificates(http), proxy, allow_private=allowed)
+            return self._wires[key]
 
     def _fetch_token(self, request: Request, client_id: str, secret: str) -> dict[str, Any]:
         """Client credentials, as RFC 6749 has them; a failure never falls back to asking anonymously."""
         auth, pair = request.auth, basic(quote_plus(client_id), quote_plus(secret))
-        asked = self._client(request.http).build_request(
+        url = httpx.URL(auth.token_url or "")
+        asked = self._request(
             HttpMethod.POST.value,
-            auth.token_url or "",
+            url,
+            {"Authorization": f"Basic {pair}", "Accept": "application/json"},
+            dict.fromkeys(("connect", "read", "write", "pool"), TOKEN_TIMEOUT_SECONDS),
             data={"grant_type": "client_credentials", **({"scope": auth.scope} if auth.scope else {})},
-            headers={"Authorization": f"Basic {pair}", "Accept": "application/json"},
-            timeout=TOKEN_TIMEOUT_SECONDS,
         )
+        wire = self._wire(request.http, url, named_by_operator=False)
         try:
-            answer, body = self._once(request.http, asked, forms_of(secret, pair))
+            with exchange(TOKEN_TIMEOUT_SECONDS, "the limit of a token request"):
+                answer, body = _answer(
+                    wire, asked, forms_of(secret, pair), TOKEN_BYTES, "the limit of a token's answer"
+                )
         except AnswerLost as error:  # the provider itself was not asked anything yet
             raise NotSent(str(error)) from error
+        except UpstreamError as error:
+            if error.code != "PRIVATE_ADDRESS":
+                raise CredentialMissing(f"{auth.token_url} gave no token: {error}") from error
+            raise
         _raise_without_token(answer.status_code, auth)
         return _object_in(body)
+
+
+def _answer(
+    wire: httpx.BaseTransport, sent: httpx.Request, secrets: tuple[str, ...], limit: int, setting: str
+) -> tuple[httpx.Response, bytes]:
+    """The answer of one request, and its body, within the limits of the exchange under way."""
+    try:
+        answer = open_answer(wire, sent)
+        try:
+            return answer, _body(answer, limit, setting)
+        finally:
+            answer.close()
+    except PrivateAddress as error:
+        raise _private(error) from error
+    except _NEVER_SENT as error:
+        raise NotSent(f"{origin(sent.url)}: {masked(_words(error), secrets)}") from error
+    except (httpx.TransportError, BodyBroken) as error:
+        raise AnswerLost(f"{origin(sent.url)}: {masked(_words(error), secrets)}") from error
+
+
+def _body(answer: httpx.Response, limit: int, setting: str) -> bytes:
+    """The body; of an answer that is no success, nothing where it is refused: its status counts."""
+    limit = limit if answer.is_success else min(limit, ERROR_BODY_BYTES)
+    try:
+        return read_body(answer, limit, setting)
+    except BodyRefused as error:
+        if not answer.is_success:
+            return b""
+        raise UpstreamError(error.code, str(error), moved=True, status=answer.status_code) from error
+
+
+def _private(error: PrivateAddress) -> UpstreamError:
+    return UpstreamError("PRIVATE_ADDRESS", str(error), moved=False)
+
+
+def redirected(sent: httpx.Request, location: str) -> httpx.Request:
+    """The same request at its new place, which must be at the same host."""
+    try:
+        url = shown(sent.url.join(location))
+        place, is_web = origin(url), url.scheme in ("http", "https") and bool(url.host)
+    except (httpx.InvalidURL, ValueError) as error:
+        message = f"{origin(sent.url)} redirects to an address that is no URL"
+        raise UpstreamError("REDIRECT_INVALID", message, moved=False) from error
+    if not is_web:
+        raise UpstreamError("REDIRECT_INVALID", f"{origin(sent.url)} redirects to no web address", moved=False)
+    if place != origin(sent.url):
+        message = f"{origin(sent.url)} redirects elsewhere, to {place}"
+        raise UpstreamError("REDIRECTED_ELSEWHERE", message, moved=False)
+    return httpx.Request(sent.method, url, headers=sent.headers, extensions=sent.extensions)
 
 
 def _content(request: Request, grant: Grant) -> dict[str, Any]:
@@ -191,36 +274,15 @@ def _raise_without_token(status: int, auth: AuthSpec) -> None:
 def _object_in(body: bytes) -> dict[str, Any]:
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     return content if isinstance(content, dict) else {}
 
 
-def _certificates(http: HttpSpec) -> Any:
-    if not http.verify_tls:
-        return False
-    if http.ca_bundle is None:
-        return True
-    try:
-        return ssl.create_default_context(cafile=http.ca_bundle)
-    except OSError as error:
-        raise BadInput(
-            "CA_BUNDLE_UNREADABLE",
-            f"no certificates can be read from {http.ca_bundle!r}: {error.strerror or error}",
-            where="http.ca_bundle",
-            remedy="name a file of PEM certificates that this worker can read",
-        ) from error
-
-
-def _bounded_body(answer: httpx.Response) -> bytes:
-    chunks = []
-    size = 0
-    for chunk in answer.iter_bytes():
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            raise httpx.ReadError(f"the answer is larger than {MAX_BODY_BYTES} bytes")
-        chunks.append(chunk)
-    return b"".join(chunks)
+def _certificates(http: HttpSpec) -> ssl.SSLContext:
+    if not http.verify_tls or http.ca_bundle is None:
+        return httpx.create_ssl_context(verify=http.verify_tls)
+    return trusting(http.ca_bundle)
 
 
 def _words(error: Exception) -> str:

@@ -18,6 +18,9 @@ PUBLISHER_GROUP = "patra.publishers"
 PublisherFactory = Callable[[Callable[[str], str]], Publisher]
 """Gets a way to read secrets by reference; gives the publisher."""
 
+SHORTEST_SECRET = 16
+"""Characters of a webhook's secret: whoever sees one signed request can try short ones until the signature fits."""
+
 _FILE = "file:"
 
 
@@ -54,11 +57,19 @@ def _webhook_secret(reference: str | None, secrets: Secrets) -> str:
             remedy="set it to a reference, such as env:MY_SECRET",
         )
     try:
-        return secrets.read(reference)
+        secret = secrets.read(reference)
     except CredentialMissing as error:
         raise BadInput("WEBHOOK_SECRET_MISSING", str(error), where="PATRA_WEBHOOK_SECRET") from None
     except NotSent as error:
         raise Unreachable("WEBHOOK_SECRET_UNREACHABLE", str(error), where="PATRA_WEBHOOK_SECRET") from None
+    if len(secret) < SHORTEST_SECRET:
+        raise BadInput(
+            "WEBHOOK_SECRET_SHORT",
+            f"the secret {reference!r} has fewer than {SHORTEST_SECRET} characters and could be guessed",
+            where="PATRA_WEBHOOK_SECRET",
+            remedy="use a random one, such as `openssl rand -hex 32` prints, here and at the receiver",
+        )
+    return secret
 
 
 def _installed(name: str, secrets: Secrets) -> Publisher:

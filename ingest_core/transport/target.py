@@ -21,8 +21,32 @@ def target_of(request: Request, mirror: str | None) -> httpx.URL:
             remedy=f"use https, set http.allow_plain_http, or PATRA_UPSTREAM_{request.source.upper()}",
         )
     if request.next_url is None:
-        return with_params(httpx.URL(base + request.path), request.query)
+        return with_params(_at(base, request.path), request.query)
     return _next_page(request, request.next_url, httpx.URL(base))
+
+
+def refuse_elsewhere(request: Request, url: httpx.URL, mirror: str | None) -> None:
+    """BadInput unless the URL has the base URL's (or mirror's) scheme, host and port, or is an allowed next page.
+
+    However the URL came about, no credential is sent to another origin.
+    """
+    here = httpx.URL(mirror or request.http.base_url)
+    if origin(url) == origin(here) or (request.next_url is not None and _allowed(request, url, here)):
+        return
+    raise BadInput(
+        "PATH_ELSEWHERE",
+        f"the path {request.path!r} leads to {origin(url)}, not to {origin(here)}",
+        where=f"source {request.source!r}",
+        remedy="begin the path with one /",
+    )
+
+
+def _at(base: str, path: str) -> httpx.URL:
+    try:
+        return httpx.URL(base + path)
+    except (httpx.InvalidURL, ValueError) as error:
+        message = f"{base + path!r} is no URL: {error}"
+        raise BadInput("URL_INVALID", message, remedy="correct http.base_url or the path") from error
 
 
 def with_params(url: httpx.URL, params: Iterable[tuple[str, str]]) -> httpx.URL:

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 
 import httpx
@@ -13,9 +14,14 @@ from ingest_core.model.message import Message, delivery_key, wire_json
 from ingest_core.model.redaction import excerpt
 from ingest_core.outbox.ports import MessageRefused, PublisherUnavailable
 from ingest_core.transport.auth import SHORTEST_MASKED, forms_of, masked
+from ingest_core.transport.body import ACCEPTED_CODINGS, read_beginning
+from ingest_core.transport.exchange import exchange
 from ingest_core.transport.target import origin
+from ingest_core.transport.wire import Wire, environment_proxy, open_answer, with_user
 
-TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+DEADLINE_SECONDS = 10.0
+"""From connecting to the answer's status; then a message's lease is far from its end."""
+CONNECT_SECONDS = 5.0
 ANSWER_BYTES = 2000
 ANSWER_CHARS = 200
 
@@ -37,13 +43,14 @@ class WebhookPublisher:
         self._url = httpx.URL(url)
         self._secret = secret
         self._clock = clock
-        self._client = httpx.Client(
-            headers={"User-Agent": user_agent}, follow_redirects=False, timeout=TIMEOUT, transport=transport
+        self._user_agent = user_agent
+        self._wire = transport or Wire(  # the operator named the address: it may be private
+            httpx.create_ssl_context(), environment_proxy(self._url), allow_private=True
         )
 
     def close(self) -> None:
         """Give the connections back."""
-        self._client.close()
+        self._wire.close()
 
     def publish(self, messages: Sequence[Message]) -> None:
         """Send all in one request; any 2xx says that they are safe."""
@@ -56,10 +63,18 @@ class WebhookPublisher:
             "X-Patra-Signature": signature,
             "X-Patra-Delivery": delivery_key(messages),
             "Idempotency-Key": delivery_key(messages),
+            "User-Agent": self._user_agent,
+            "Accept-Encoding": ACCEPTED_CODINGS,
         }
+        request = with_user(httpx.Request("POST", self._url, content=body, headers=headers, extensions=_timeouts()))
         try:
-            with self._client.stream("POST", self._url, content=body, headers=headers) as answer:
-                said = _beginning(answer)
+            with (
+                exchange(DEADLINE_SECONDS, "the limit of a webhook"),
+                closing(open_answer(self._wire, request)) as answer,
+            ):
+                # A body of no bytes is read, since only then the connection can be used again.
+                unread = answer.is_success and answer.headers.get("content-length") != "0"
+                said = "" if unread else _beginning(answer)
         except httpx.HTTPError as error:
             words = self._clean(str(error) or type(error).__name__, signature)
             raise PublisherUnavailable(f"{origin(self._url)}: {words}") from error
@@ -84,11 +99,11 @@ def sign(secret: str, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
 
 
+def _timeouts() -> dict[str, dict[str, float]]:
+    rest = dict.fromkeys(("read", "write", "pool"), DEADLINE_SECONDS)
+    return {"timeout": {"connect": CONNECT_SECONDS, **rest}}
+
+
 def _beginning(answer: httpx.Response) -> str:
     """The first words of an answer; the rest is not waited for."""
-    said = b""
-    for chunk in answer.iter_bytes(ANSWER_BYTES):
-        said += chunk
-        if len(said) >= ANSWER_BYTES:
-            break
-    return " ".join(said[:ANSWER_BYTES].decode("utf-8", "replace").split())
+    return " ".join(read_beginning(answer, ANSWER_BYTES).decode("utf-8", "replace").split())

@@ -287,6 +287,8 @@ CREATE TABLE ing_rate_gate (
     tat BIGINT NOT NULL,
     cooldown_until BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    rate_per_sec DOUBLE,
+    last_changes JSON,
     PRIMARY KEY (rate_key)
 );
 
@@ -389,11 +391,16 @@ CREATE TABLE ing_task (
     finished_at BIGINT,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    blamed_count INTEGER DEFAULT '0' NOT NULL,
+    expired_at BIGINT,
+    expired_owner VARCHAR(200),
     PRIMARY KEY (id),
     CONSTRAINT uk_task_idem UNIQUE (idempotent_key)
 );
 
 CREATE INDEX idx_task_cred ON ing_task (credential_id);
+
+CREATE INDEX idx_task_expired ON ing_task (expired_at);
 
 CREATE INDEX idx_task_lease ON ing_task (status_code, leased_until);
 
@@ -684,6 +691,9 @@ CREATE TABLE reg_prov_http_cfg (
     version INTEGER DEFAULT '0' NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
+    deadline_ms INTEGER,
+    max_body_bytes INTEGER,
+    max_values INTEGER,
     PRIMARY KEY (id)
 );
 

@@ -49,6 +49,7 @@ def patra(
     """`patra` in a folder of its own, with the museum's key."""
     monkeypatch.setenv("PATRA_UPSTREAM_MUSEUM", museum)
     monkeypatch.setenv("MUSEUM_API_KEY", MUSEUM["KEY"])
+    monkeypatch.setenv("PATRA_CREDENTIAL_NAMES", "MUSEUM_API_KEY")
     monkeypatch.chdir(tmp_path)
     patra = Patra(database_factory.fresh("sqlite"), museum, tmp_path, monkeypatch)
     yield patra

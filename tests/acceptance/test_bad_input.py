@@ -157,3 +157,30 @@ def test_applying_a_source_twice_changes_nothing(patra: Patra, tmp_path: Path) -
     assert patra("registry", "apply", str(file))["changes"] == []
     assert patra("registry", "show", "crossref")["code"] == "crossref"
     assert [source["code"] for source in patra("registry", "list")].count("crossref") == 1
+
+
+def test_a_source_file_cannot_name_a_secret_that_nobody_allowed(patra: Patra, tmp_path: Path) -> None:
+    file = tmp_path / "curious.yaml"
+    credential = "credential: {auth: BEARER, ref: 'env:PATRA_DATABASE_URL'}\n"
+    file.write_text(CROSSREF.replace("code: crossref", "code: curious") + credential, encoding="utf-8")
+    before = _counts(patra)
+    for command in (("registry", "apply"), ("registry", "diff"), ("source", "check")):
+        error = patra(*command, str(file), exit_code=2)["error"]
+        assert error["code"] == "SPEC_INVALID"
+        assert "CREDENTIAL_REFUSED" in error["message"]
+    assert _counts(patra) == before
+
+
+def test_a_source_file_says_which_name_to_allow(patra: Patra, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "own.yaml"
+    credential = "credential: {auth: BEARER, ref: 'env:OWN_TOKEN'}\n"
+    file.write_text(CROSSREF.replace("code: crossref", "code: own") + credential, encoding="utf-8")
+    error = patra("registry", "apply", str(file), exit_code=2)["error"]
+    assert "add OWN_TOKEN to PATRA_CREDENTIAL_NAMES" in error["message"]
+
+    monkeypatch.setenv("PATRA_CREDENTIAL_NAMES", "OWN_TOKEN")
+    patra("registry", "apply", str(file))
+    assert patra("db", "upgrade")["warnings"] == []
+    monkeypatch.delenv("PATRA_CREDENTIAL_NAMES")
+    (warning,) = patra("db", "upgrade")["warnings"]
+    assert "add OWN_TOKEN to PATRA_CREDENTIAL_NAMES" in warning

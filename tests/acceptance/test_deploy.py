@@ -8,6 +8,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.workers.process import ProcessWorker
 
 from ingest_core.store.database import Database
 from ingest_core.store.tables import metadata
@@ -127,6 +128,23 @@ def test_all_is_deployed_once(patra: Patra, room: ControlRoom) -> None:
     assert again["pool"]["change"] is None
     automations = [one["name"] for one in room.ask("POST", "/automations/filter", {})]
     assert len(automations) == len(set(automations)) == len(report["automations"])
+
+
+def test_no_flow_run_chooses_its_command_also_in_a_pool_of_an_earlier_version(patra: Patra, room: ControlRoom) -> None:
+    default = ProcessWorker.get_default_base_job_template()
+    default["variables"]["properties"]["name"]["default"] = "mine"
+    room.ask("PATCH", "/work_pools/patra", {"base_job_template": default})
+    report = patra("deploy")
+    assert report["pool"] == {"name": "patra", "change": "updated"}
+    assert patra("deploy")["pool"]["change"] is None
+    template = room.ask("GET", "/work_pools/patra")["base_job_template"]
+    assert set(template["job_configuration"]) == {"labels", "name", "stream_output"}
+    assert template["variables"]["properties"]["name"]["default"] == "mine"
+    planner = _deployment(room, "planner")["id"]
+    asked = {"parameters": {"parameters": {"source": "crossref"}}, "job_variables": {"command": "touch evil"}}
+    answer = httpx.post(f"{room.api_url}/deployments/{planner}/create_flow_run", json=asked)
+    assert answer.status_code in (409, 422), answer.text
+    assert "command" in answer.text
 
 
 def test_what_a_user_changed_stays(patra: Patra, room: ControlRoom) -> None:

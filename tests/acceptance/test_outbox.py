@@ -125,7 +125,7 @@ def test_a_webhook_that_fails_at_first_gets_everything_in_the_end(
             if number == 3:
                 return Reply(422, b"a message is odd")
             arrived.extend(seen.json["messages"])
-            return Reply(200, b"", cut=number == 4)  # taken, but the answer is lost
+            return Reply(200, b"", lost=number == 4)  # taken, but the answer is lost
 
     receiver.answer = answer
     changes = harvest_twice(patra, quiet_sandbox)

@@ -224,8 +224,9 @@ class TestLinksElsewhere:
         assert {request["headers"]["host"] for request in sandbox.requests(CODE)} != {elsewhere}
 
     def test_it_is_followed_where_it_is_allowed(
-        self, patra: Patra, sandbox: Sandbox, tmp_path: Path, elsewhere: str
+        self, patra: Patra, sandbox: Sandbox, tmp_path: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setenv("PATRA_ALLOW_PRIVATE_ADDRESSES", "1")  # only the mirror itself is named by the operator
         register(patra, tmp_path, shelf_document("url", pagination={"next_hosts": [elsewhere]}))
         harvest(patra)
 

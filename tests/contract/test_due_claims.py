@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
+from ingest_core.execution.expiry import MAX_BLAMED
 from ingest_core.model.codes import ControlState, Operation, TaskStatus
 from ingest_core.model.errors import LeaseLost
 from ingest_core.model.work import Due, FlowRun, Partition, Resting, SlotCaps, Task, flow_owner
 from ingest_core.store.caps import LiveCaps
 from ingest_core.store.claims import LEAST_URGENT_EVERY, ClaimTurn
 from ingest_core.store.tables import ing_partition_control, ing_task, ing_task_run
-from ingest_core.store.task_queue import MAX_EXPIRIES, SqlTaskQueue
+from ingest_core.store.task_queue import SqlTaskQueue
 from ingest_core.store.work_control import SqlWorkControl
 from tests.support.stores import (
     PARTITION,
@@ -180,9 +181,10 @@ def test_what_a_flow_run_held_is_given_back_and_its_process_is_fenced_off(stores
 
 def test_a_task_that_takes_its_process_along_again_and_again_fails(stores: Stores) -> None:
     plan_harvest(stores, at(0), at(1))
-    for _ in range(MAX_EXPIRIES):
+    for _ in range(MAX_BLAMED):
         begun_by(stores, FLOW)
         stores.queue.give_back_held(FLOW)
+        change(stores.database, ing_task, scheduled_at=at(0))  # its delay is over
     (row,) = rows(stores.database, ing_task)
     assert (row["status_code"], row["last_error"]["code"]) == ("FAILED", "FLOW_RUN_ENDED")
 
@@ -222,9 +224,10 @@ def _is_of(row: dict[str, Any], code: str) -> bool:
 
 def test_a_page_in_between_forgives_what_was_given_back(stores: Stores) -> None:
     plan_harvest(stores, at(0), at(1))
-    for number in range(1, MAX_EXPIRIES + 2):
+    for number in range(1, MAX_BLAMED + 2):
         run = stores.ledger.begin_run(claim(stores, flow_owner(FLOW, "host")), FlowRun(FLOW))
-        if number == MAX_EXPIRIES - 1:
+        if number == MAX_BLAMED - 1:
             read_page(stores, run, page(record("a")))
         stores.queue.give_back_held(FLOW)
+        change(stores.database, ing_task, scheduled_at=at(0))  # its delay is over
     assert rows(stores.database, ing_task)[0]["status_code"] == "QUEUED"

@@ -130,3 +130,34 @@ def test_a_source_without_a_rate_today_is_asked_as_the_platform_does(registered:
 def test_a_source_that_is_gone_is_asked_as_planned(stores: Stores) -> None:
     planned = RateSpec(requests_per_second=7, burst=3)
     assert stores.gate.live_rate(PARTITION, planned) == planned
+
+
+def test_a_corrected_rate_counts_at_once(stores: Stores, others: Stores) -> None:
+    crawl, quick = RateSpec(requests_per_second=0.000001, burst=1), RateSpec(requests_per_second=10, burst=1)
+    assert turn(stores, crawl) == timedelta(0)
+    refused = others.gate.acquire("books", crawl, timedelta(seconds=90))
+    assert refused.wait > timedelta(days=11)
+    assert turn(others, quick) < timedelta(seconds=1)
+    assert turn(stores, quick) < timedelta(seconds=1)
+
+
+def test_turns_taken_at_a_faster_rate_count_at_the_slower_one(stores: Stores) -> None:
+    turn(stores, SLOW)
+    assert abs(turn(stores, RateSpec(requests_per_second=0.01, burst=1)) - 10 * INTERVAL) < 10 * TOLERANCE
+
+
+def test_rates_that_hold_at_the_same_time_are_not_converted(registered: Stores) -> None:
+    blocks = [{"requests_per_second": 0.1}, {"requests_per_second": 10, "for": {"operation": "BACKFILL"}}]
+    registered.registry.apply([source_rows(rate_limit=blocks)])
+    quick, soon = RateSpec(requests_per_second=10, burst=1), timedelta(seconds=1)
+    assert turn(registered, SLOW, "books:-") == timedelta(0)
+    refused = registered.gate.acquire("books:-", quick, soon)
+    assert abs(refused.wait - INTERVAL) < TOLERANCE
+    registered.registry.apply([source_rows(rate_limit={"requests_per_second": 10})])
+    assert registered.gate.acquire("books:-", quick, soon).decision != GateDecision.REJECT
+
+
+def test_a_cool_down_outlasts_a_change_of_rate(stores: Stores) -> None:
+    turn(stores, SLOW)
+    stores.gate.feedback("books", Feedback(429, timedelta(seconds=60)))
+    assert timedelta(seconds=50) < turn(stores, RateSpec(requests_per_second=1000, burst=1))

@@ -131,13 +131,14 @@ def test_a_failed_task_is_tried_again_with_a_clean_record(stores: Stores, contro
     read_page(stores, run, page(record("a")))
     finish(stores, run, TaskStatus.FAILED)
     finish(stores, begin(stores))
-    change(stores.database, ing_task, ing_task.c.id == run.task.lease.task_id, expiry_count=4)
+    change(stores.database, ing_task, ing_task.c.id == run.task.lease.task_id, expiry_count=4, blamed_count=4)
     assert states(stores)[2] == ["PARTIAL"]
     assert control.retry(scope(ScopeKind.PLAN, plan_id)) == 1
     assert states(stores) == (["QUEUED", "SUCCEEDED"], ["READY", "SUCCEEDED"], ["READY"])
     again = claim(stores)
     assert (again.attempt_no, again.checkpoint.since_attempt, again.checkpoint.page_no) == (2, 1, 1)
     assert column(stores.database, ing_task, "expiry_count")[0] == 0
+    assert column(stores.database, ing_task, "blamed_count")[0] == 0
     finish(stores, stores.ledger.begin_run(again, FlowRun()))
     assert states(stores) == (["SUCCEEDED"] * 2, ["SUCCEEDED"] * 2, ["SUCCEEDED"])
 

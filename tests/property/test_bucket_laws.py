@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.gate.bucket import LONGEST_BACKLOG_SECONDS, GateState, rescaled, take_turn
 from ingest_core.model.spec import RateSpec
 from tests.support.strategies import ORIGIN, rates
 
@@ -71,3 +71,53 @@ def test_nobody_waits_longer_than_those_before_take(rate: RateSpec, askers: int)
     longest = timedelta(seconds=1 / rate.requests_per_second) * max(0, askers - rate.burst)
 
     assert abs(turns[-1] - ORIGIN - longest) < timedelta(milliseconds=1)
+
+
+@given(rates(), rates(), PAUSES, PAUSES)
+def test_after_a_change_of_rate_turns_taken_before_and_since_are_within_the_new_rate(
+    old: RateSpec, new: RateSpec, before: list[timedelta], since: list[timedelta]
+) -> None:
+    now, state = ORIGIN, FRESH
+    for pause in before:
+        now += pause
+        state, _ = take_turn(state, old, now)
+    changed_at, taken = now, max((state.tat - now).total_seconds(), 0) * old.requests_per_second
+    state = rescaled(state, old.requests_per_second, new.requests_per_second, now)
+    turns = []
+    for pause in since:
+        now += pause
+        state, wait = take_turn(state, new, now)
+        turns.append(now + wait)
+    for number, turn in enumerate(turns, 1):
+        length = (turn - changed_at).total_seconds()
+        allowed = max(new.burst, new.cost) + new.requests_per_second * length * 1.00001
+        assert min(taken, LONGEST_BACKLOG_SECONDS * new.requests_per_second) + number * new.cost <= allowed + 1e-3
+    for first, start in enumerate(turns):
+        for last, end in enumerate(turns[first:], first):
+            allowed = new.burst + new.requests_per_second * (end - start).total_seconds() * 1.00001
+            assert last - first + 1 <= allowed + 1e-6
+
+
+@given(rates(), rates(), st.integers(0, 30))
+def test_the_wait_after_a_change_does_not_depend_on_the_old_rate(old: RateSpec, new: RateSpec, askers: int) -> None:
+    state = FRESH
+    for _ in range(askers):
+        state, _ = take_turn(state, old, ORIGIN)
+    state = rescaled(state, old.requests_per_second, new.requests_per_second, ORIGIN)
+    _, wait = take_turn(state, new, ORIGIN)
+    longest = timedelta(seconds=1 / new.requests_per_second) * max(askers * old.cost + new.cost - new.burst, 0)
+    assert abs(wait - longest) < timedelta(milliseconds=1) or old.cost > old.burst or new.cost > new.burst
+
+
+@given(rates(), st.integers(0, 30))
+def test_a_change_to_the_same_rate_is_none(rate: RateSpec, askers: int) -> None:
+    state = FRESH
+    for _ in range(askers):
+        state, _ = take_turn(state, rate, ORIGIN)
+    same = rescaled(state, rate.requests_per_second, rate.requests_per_second, ORIGIN)
+    assert abs(same.tat - state.tat) < timedelta(milliseconds=1)
+
+
+def test_a_change_to_hardly_any_rate_is_bounded() -> None:
+    backlog = GateState(ORIGIN + timedelta(days=300), ORIGIN)
+    assert rescaled(backlog, 10, 1e-12, ORIGIN).tat - ORIGIN == timedelta(seconds=LONGEST_BACKLOG_SECONDS)

@@ -107,3 +107,25 @@ def test_wrong_behaviour_is_refused_and_nothing_changes(sandbox: Sandbox, wrong:
 def test_a_clock_set_to_nonsense_is_refused(sandbox: Sandbox) -> None:
     with pytest.raises(ValueError, match="answered 400"):
         sandbox.move_clock("tomorrow")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_controls_take_bodies_as_json_only(sandbox: Sandbox, kind: str | None) -> None:
+    headers = {"content-type": kind} if kind else {}
+    rule = b'[{"kind": "status", "status": 503}]'
+    answer = httpx.post(f"{sandbox.base_url}/_sandbox/faults", content=rule, headers=headers, trust_env=False)
+    assert (answer.status_code, sandbox.faults()) == (415, [])
+    assert "application/json" in answer.json()["error"]
+
+
+def test_hosts_of_others_are_refused_unless_they_are_named() -> None:
+    named = Settings(works=10, allowed_hosts=("patra.example.org",))
+    with running(named) as sandbox:
+        for host, status in (
+            ("patra.example.org", 200),
+            ("evil.example", 400),
+            (f"localhost:{sandbox.base_url[17:]}", 200),
+        ):
+            asked = httpx.get(f"{sandbox.base_url}/_sandbox/health", headers={"host": host}, trust_env=False)
+            assert asked.status_code == status, host
+        assert sandbox.requests() == []

@@ -43,11 +43,11 @@ def require_chromium() -> str:
 
 
 @contextmanager
-def running_chromium() -> Iterator[Browser]:
-    """A browser with a profile of its own."""
+def running_chromium(*flags: str) -> Iterator[Browser]:
+    """A browser with a profile of its own, started with further flags."""
     path = require_chromium()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *flags])
         try:
             yield browser
         finally:

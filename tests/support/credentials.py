@@ -12,10 +12,14 @@ from ingest_core.execution.ports import Request
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.local_gate import LocalGate
+from ingest_core.model.credential_names import CredentialNames
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.transport.http import HttpUpstream
 from tests.support.echo_server import EchoServer
 from tests.support.specs import crossref_spec, span
+
+DEMO_NAMES = CredentialNames(("DEMO_*", "demo*"))
+"""The names of credentials that these sources may use."""
 
 KEY = 'k3y+of/"the"=test'
 TOKEN = "t0ken.of.the/test"
@@ -36,6 +40,7 @@ KINDS: dict[str, dict[str, Any]] = {
 def set_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """The variables the kinds refer to, and a straight way to the loopback."""
     monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("PATRA_CREDENTIAL_NAMES", ",".join(DEMO_NAMES.entries))
     monkeypatch.setenv("DEMO_KEY", KEY)
     monkeypatch.setenv("DEMO_USER", USER)
     monkeypatch.delenv("DEMO_ABSENT", raising=False)

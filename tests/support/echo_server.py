@@ -56,12 +56,13 @@ class Seen:
 
 @dataclass(frozen=True)
 class Reply:
-    """What to answer; `cut` ends the connection before the body does."""
+    """What to answer; `cut` ends the connection before the body does, `lost` before the answer begins."""
 
     status: int = 200
     body: bytes = b"{}"
     headers: dict[str, str] = field(default_factory=dict)
     cut: bool = False
+    lost: bool = False
 
 
 OK = Reply()
@@ -133,6 +134,9 @@ def _handler(echo: EchoServer) -> type[BaseHTTPRequestHandler]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(int(headers.get("content-length", 0)))
             reply = echo.reply(Seen(self.command, self.path, headers, body))
+            if reply.lost:
+                self.close_connection = True
+                return
             self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)

@@ -51,10 +51,19 @@ class Laws:
             self.no_watermark_lies(look)
 
     def tasks_are_as_told(self, look: Look) -> None:
-        names = ("id", "status_code", "lease_owner", "fence_no", "expiry_count", "attempt_count", "checkpoint")
+        names = (
+            "id",
+            "status_code",
+            "lease_owner",
+            "fence_no",
+            "expiry_count",
+            "blamed_count",
+            "attempt_count",
+            "checkpoint",
+        )
         stored = {key: (*plain, checkpoint_of(place)) for key, *plain, place in look(ing_task, *names)}
         assert stored == {
-            key: (task.status, task.owner, task.fence, task.expiries, task.attempts, task.checkpoint)
+            key: (task.status, task.owner, task.fence, task.expiries, task.blamed, task.attempts, task.checkpoint)
             for key, task in self.oracle.tasks.items()
         }
 

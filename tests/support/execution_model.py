@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+from ingest_core.execution.expiry import Expiry, LostWorker, decide_expiry
 from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, BatchStatus, Operation, PlanStatus, RunStatus, TaskStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.window import Window
 from ingest_core.model.work import Checkpoint, Lease
-from ingest_core.store.task_queue import MAX_EXPIRIES
 from tests.support.stores import page as page_of
 from tests.support.stores import record, rejected
 
@@ -99,6 +99,9 @@ def _within(number: int, part: IdRange | None) -> bool:
     return (part.start is None or part.start <= number) and (part.end is None or number <= part.end)
 
 
+NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 @dataclass
 class TaskModel:
     """A task as it must be stored."""
@@ -114,6 +117,9 @@ class TaskModel:
     fence: int = 0
     expires: datetime | None = None
     expiries: int = 0
+    blamed: int = 0
+    lost_owner: str | None = None
+    lost_at: datetime = NEVER
     attempts: int = 0
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
@@ -121,6 +127,10 @@ class TaskModel:
     def leased(self) -> bool:
         """Whether somebody holds it, perhaps no longer in time."""
         return self.status in LEASED_TASKS
+
+    def expiry(self, task_id: int) -> Expiry:
+        """Its lease that has expired now."""
+        return Expiry(task_id, self.owner or "", self.expiries, self.blamed, self.lost_at, self.lost_owner)
 
     def cells(self, window: Window | None = None) -> Iterator[tuple[datetime, int]]:
         """Its ground, or of a window of it: every instant with every number."""
@@ -204,10 +214,15 @@ class Oracle:
 
     def gave_back(self, now: datetime) -> None:
         """What had expired is queued again, or given up."""
-        for key in self.expired(now):
+        expired = self.expired(now)
+        lost = [LostWorker(task.lost_owner, task.lost_at) for task in self.tasks.values() if task.lost_owner]
+        lost += [LostWorker(self.tasks[key].owner or "", now) for key in expired]
+        for key, verdict in [(key, decide_expiry(self.tasks[key].expiry(key), lost, now)) for key in expired]:
             task = self.tasks[key]
-            task.expiries += 1
-            task.free(TaskStatus.FAILED if task.expiries >= MAX_EXPIRIES else TaskStatus.QUEUED)
+            task.expiries, task.blamed = verdict.count, verdict.blamed
+            task.lost_owner, task.lost_at = task.owner, now
+            task.due = now + verdict.delay if verdict.delay else task.due
+            task.free(TaskStatus.FAILED if verdict.failed else TaskStatus.QUEUED)
             self.closed(key)
 
     def closed(
@@ -237,7 +252,8 @@ class Oracle:
             return counts
         counts = self._stored(page)
         self.batches[batch_id] = (task_id, BatchStatus.SUCCEEDED, counts)
-        self.tasks[task_id].checkpoint, self.tasks[task_id].expiries = checkpoint, 0
+        task = self.tasks[task_id]
+        task.checkpoint, task.expiries, task.blamed = checkpoint, 0, 0
         return counts
 
     def _stored(self, page: PageOutcome) -> Counts:
@@ -280,7 +296,7 @@ class Oracle:
         """These are tried again from where they were."""
         for key in task_ids:
             task = self.tasks[key]
-            task.status, task.due, task.expiries = TaskStatus.QUEUED, now, 0
+            task.status, task.due, task.expiries, task.blamed = TaskStatus.QUEUED, now, 0, 0
             task.checkpoint = task.checkpoint.retried(task.attempts)
 
     def live(self) -> list[TaskModel]:

@@ -10,6 +10,18 @@ COUNTED = (Kind.OFFSET, Kind.PAGE)
 LEAVES_OUT = {Fault.EMPTY, Fault.EMPTY_END, Fault.SHORT, Fault.STUTTER}
 
 
+def changes_of(habits: Habits) -> set[Change]:
+    """What happens to the records while they are read."""
+    always = {habits.churn_always} if habits.churn_always else set()
+    return {one.change for one in habits.churn} | always
+
+
+def replaced(habits: Habits) -> bool:
+    """Whether records leave while others arrive, so that a total does not show it."""
+    changes = changes_of(habits)
+    return Change.SWAP in changes or changes >= {Change.LEAVE, Change.ARRIVE}
+
+
 @dataclass(frozen=True)
 class Case:
     """A provider, its source file, and what was asked and answered for a task."""
@@ -48,8 +60,7 @@ class Case:
     @property
     def changes(self) -> set[Change]:
         """What happens to the records meanwhile."""
-        always = {self.habits.churn_always} if self.habits.churn_always else set()
-        return {one.change for one in self.habits.churn} | always
+        return changes_of(self.habits)
 
     @property
     def faults(self) -> set[Fault]:
@@ -77,9 +88,8 @@ class Excuse:
 
 def _token_lost(case: Case) -> bool:
     lost = case.habits.lost_after is not None or case.faults & {Fault.NO_TOKEN, Fault.EMPTY_END}
-    return bool(
-        case.linked and case.blind and lost and not case.says_more and (case.last_is_short or case.source.tail_probe)
-    )
+    unseen = case.last_is_short or case.source.tail_probe or case.too_small
+    return bool(case.linked and case.blind and lost and not case.says_more and unseen)
 
 
 def _leaves_out(case: Case) -> bool:
@@ -88,12 +98,22 @@ def _leaves_out(case: Case) -> bool:
     return (case.linked or single) and case.blind and bool(case.faults & LEAVES_OUT)
 
 
+def _left_out_twice(case: Case) -> bool:
+    """The same place was answered wrongly in more than one pass."""
+    wrong = {number for number, fault in case.habits.faults if fault in LEAVES_OUT}
+    places = [(one.bounds, one.place) for one in case.asked if one.number in wrong]
+    return case.counted and case.blind and len(set(places)) < len(places)
+
+
 def _more_denied(case: Case) -> bool:
     return case.blind and case.habits.more in (More.FALSE, More.FALSE_EARLY)
 
 
 def _hole(case: Case) -> bool:
-    return case.counted and case.blind and case.habits.hidden_slots and not case.says_more
+    """An empty page before more covers what was asked for, unless pages are shorter than that."""
+    habits = case.habits
+    covers_less = habits.kind == Kind.OFFSET and bool(habits.served or habits.short_every)
+    return case.counted and case.blind and habits.hidden_slots and (not case.says_more or covers_less)
 
 
 def _cap_unsaid(case: Case) -> bool:
@@ -107,8 +127,9 @@ def _total_capped(case: Case) -> bool:
 
 
 def _cap_of_hidden(case: Case) -> bool:
-    habits = case.habits
-    return habits.cap is not None and case.linked and case.blind and bool(habits.hidden) and not case.says_more
+    """At its cap a provider says that nothing follows; a counted page is short there if it has a hidden record."""
+    habits, short = case.habits, case.linked or case.habits.hidden_slots
+    return habits.cap is not None and case.blind and bool(habits.hidden) and short and habits.more != More.TRUE
 
 
 def _small_total_and_churn(case: Case) -> bool:
@@ -130,7 +151,8 @@ def _ascending_lie(case: Case) -> bool:
 
 def _end_lie(case: Case) -> bool:
     empties = case.habits.empty_run or case.habits.hidden_slots
-    return case.source.empty_page == "END" and case.linked and case.blind and bool(empties)
+    unseen = case.blind or replaced(case.habits)
+    return case.source.empty_page == "END" and unseen and bool(empties)
 
 
 def _short_time_page(case: Case) -> bool:
@@ -140,14 +162,13 @@ def _short_time_page(case: Case) -> bool:
 
 
 def _offset_token(case: Case) -> bool:
-    replaced = Change.SWAP in case.changes or case.changes >= {Change.LEAVE, Change.ARRIVE}
     hidden = case.linked and case.habits.cursor == Cursor.OFFSET and bool(case.changes)
-    return hidden and (case.blind or replaced)
+    return hidden and (case.blind or replaced(case.habits))
 
 
 def _moved(case: Case) -> bool:
     live = case.linked and case.habits.cursor == Cursor.KEYSET and Change.MOVE in case.changes
-    return live and case.blind
+    return live and (case.blind or replaced(case.habits))
 
 
 UNDETECTABLE = (
@@ -157,6 +178,7 @@ UNDETECTABLE = (
         "a page that skips records by mistake, linked or the only one, looks like any other",
         _leaves_out,
     ),
+    Excuse("page left out twice", "two passes agree where the same mistake happens in both", _left_out_twice),
     Excuse("has_more false too early", "an explicit end is believed where no total says otherwise", _more_denied),
     Excuse("hole of a page", "a counted page that is empty for good is how every result ends", _hole),
     Excuse("undeclared cap", "a result cut off at a cap that the file does not name ends like any other", _cap_unsaid),
@@ -180,7 +202,12 @@ UNDETECTABLE = (
         _offset_token,
         weak=False,
     ),
-    Excuse("moved past the token", "a record moves from what is to be read to what was read, without a total", _moved),
+    Excuse(
+        "moved past the token",
+        "a record moves from what is to be read to what was read, and no total shows it",
+        _moved,
+        weak=False,
+    ),
 )
 """Mirrored in docs/life-cycle.md."""
 

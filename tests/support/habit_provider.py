@@ -48,6 +48,9 @@ from tests.support.habits import (
 MOST_REQUESTS = 10_000
 """More than this is endless."""
 
+MOST_CHANGES = 1_000
+"""Requests with a change each: many times what a slice may take, and too few to grow with every slice for ever."""
+
 URL = "https://books.example/list"
 REFUSALS = {Dead.GONE: 410, Dead.UNPROCESSABLE: 422, Dead.BAD_REQUEST: 400}
 
@@ -59,7 +62,11 @@ class HabitProvider:
         self.habits = habits
         self.at_request = at_request
         self.books = {number: self._book(number, slot) for number, slot in enumerate(habits.slots)}
-        self.states: list[dict[str, datetime]] = [self._state()]
+        self.requests = 0
+        self._moments: dict[str, list[tuple[int, datetime | None]]] = {}
+        """For each record: from which request on it had which time, or none because it had left."""
+        for one in self.books.values():
+            self._note(one, gone=False)
         self.log: list[Asked] = []
         self.shown: set[str] = set()
         self._last: list[Book] = []
@@ -74,11 +81,10 @@ class HabitProvider:
 
     def send(self, request: Request) -> Response:
         """Change, then answer, as the habits say."""
-        number = len(self.states)
+        self.requests = number = self.requests + 1
         if number > MOST_REQUESTS:
             raise Endless(f"{number} requests")
         self._change(number)
-        self.states.append(self._state())
         place, bounds, rows = self._read(request)
         fault = dict(self.habits.faults).get(number)
         before = self._last if self.log and self.log[-1].bounds == bounds else []
@@ -96,19 +102,19 @@ class HabitProvider:
 
     def present(self, bounds: Bounds, first: int, last: int) -> set[str]:
         """The ids that could be shown in these bounds at each request from the first to the last."""
-        states = self.states[first : last + 1] or [self.states[-1]]
-        inside = [{name for name, moment in state.items() if bounds.hold(moment)} for state in states]
-        return set.intersection(*inside)
+        return {name for name, moments in self._moments.items() if _held(bounds, moments, first, last)}
 
     def _book(self, number: int, slot: int) -> Book:
         return Book(number, slot % self.habits.units, number * 7, (number * 7919 + 31) % 1009)
 
-    def _state(self) -> dict[str, datetime]:
-        return {one.id: self.time_of(one) for one in self.books.values() if one.number not in self.habits.hidden}
+    def _note(self, book: Book, *, gone: bool) -> None:
+        if book.number not in self.habits.hidden:
+            moment = None if gone else self.time_of(book)
+            self._moments.setdefault(book.id, []).append((self.requests, moment))
 
     def _change(self, number: int) -> None:
         events = [one for one in self.habits.churn if one.request == number]
-        if self.habits.churn_always and number > 1:
+        if self.habits.churn_always and 1 < number <= MOST_CHANGES:
             events.append(Event(number, self.habits.churn_always, number * 5, number * 3))
         for event in events:
             self._happen(event)
@@ -118,13 +124,16 @@ class HabitProvider:
         chosen = live[event.which % len(live)] if live else None
         if event.change in (Change.LEAVE, Change.SWAP) and chosen:
             del self.books[chosen.number]
+            self._note(chosen, gone=True)
         if event.change in (Change.ARRIVE, Change.SWAP):
             self.books[self._arrived] = self._book(self._arrived, event.where)
+            self._note(self.books[self._arrived], gone=False)
             self._arrived += 1
         if event.change == Change.MOVE and chosen:
             rank = (event.where * 131 + event.request * 17) % 1009
             slot = event.where % self.habits.units
             self.books[chosen.number] = replace(chosen, slot=slot, fine=event.request, rank=rank)
+            self._note(self.books[chosen.number], gone=False)
 
     def _key(self, book: Book) -> tuple[int, ...]:
         moment = int((self.time_of(book) - BEGIN).total_seconds())
@@ -327,3 +336,9 @@ def stops(stop: tuple[int, Stop] | None, ask: Callable[[], None]) -> Callable[[i
             raise Killed
 
     return at_request
+
+
+def _held(bounds: Bounds, moments: list[tuple[int, datetime | None]], first: int, last: int) -> bool:
+    """Whether a record was in these bounds at each request from the first to the last."""
+    at = {max(number, first): moment for number, moment in moments if number <= last}  # a later change replaces
+    return first in at and all(moment is not None and bounds.hold(moment) for moment in at.values())

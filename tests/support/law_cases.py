@@ -8,12 +8,28 @@ import sys
 
 from tests.support import habits as words
 from tests.support.habit_draws import Drawn
-from tests.support.habits import Cap, Change, Cursor, Event, Fault, Habits, Kind, More, Order, Source, Tail, Total
+from tests.support.habits import (
+    Beyond,
+    Cap,
+    Change,
+    Cursor,
+    Event,
+    Fault,
+    Habits,
+    Kind,
+    More,
+    Order,
+    Source,
+    Tail,
+    Total,
+)
 from tests.support.law_memory_bench import MemoryBench
 from tests.support.paging_law import Broken, check, describe, harvest
 
 SIX, SEVEN = (0,) * 6, (0,) * 7
 LEAVES, SWAPS = (Event(2, Change.LEAVE),), (Event(2, Change.SWAP, where=7),)
+
+ARRIVES_AND_HIDES = (Event(request=3, change=Change.ARRIVE), Event(request=4, change=Change.LEAVE))
 
 CASES: dict[str, Drawn] = {
     "an empty page with a token, with a total": (
@@ -107,6 +123,54 @@ CASES: dict[str, Drawn] = {
     ),
     "endless: a record arrives before each answer, and one is counted and never shown": (
         Habits(slots=(0, 0), units=1, hours=False, hidden=(1,), churn_always=Change.ARRIVE),
+        Source(),
+    ),
+    "a second pass that ends at once": (
+        Habits(size=1, slots=(0,) * 3, units=1, total=Total.NONE, faults=((2, Fault.EMPTY), (3, Fault.EMPTY))),
+        Source(),
+    ),
+    "a shortfall that a falling total makes look smaller": (
+        Habits(
+            kind=Kind.TOKEN,
+            size=2,
+            slots=(0, 0, 0, 0, 0, 0, 0, 0, 2, 2),
+            units=5,
+            more=More.FALSE_EARLY,
+            cursor=Cursor.SCROLL,
+            churn=(Event(2, Change.LEAVE), Event(8, Change.LEAVE)),
+        ),
+        Source(),
+    ),
+    "a cap that is reached behind a total that is too small": (
+        Habits(
+            kind=Kind.PAGE,
+            size=1,
+            slots=(0, 0, 0),
+            units=1,
+            total=Total.OFF,
+            total_off=-4,
+            more=More.RIGHT,
+            cap=1,
+            cap_style=Cap.REFUSED,
+        ),
+        Source(),
+    ),
+    "endless: each pass finds a result that has grown": (
+        Habits(
+            size=1,
+            slots=(1, 0, 0),
+            units=2,
+            hours=False,
+            order=Order.UNSORTED,
+            total=Total.FIRST_PAGE,
+            beyond=Beyond.REFUSED,
+            churn=(Event(2, Change.LEAVE, which=9),),
+            churn_always=Change.ARRIVE,
+        ),
+        Source(empty_page="END"),
+    ),
+    "a record that arrives between two passes that agree": (
+        Habits(size=1, slots=(0,), units=1, hours=False, total=Total.NONE, churn=ARRIVES_AND_HIDES),
         Source(),
     ),
     "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),

@@ -71,6 +71,9 @@ RICH: dict[str, Any] = {
         "proxy": "http://proxy.example:3128",
         "verify_tls": False,
         "ca_bundle": "certificates.pem",
+        "deadline": "PT1M",
+        "max_body_bytes": 64_000_000,
+        "max_values": 500_000,
     },
     "credential": {
         "auth": "OAUTH2",

@@ -55,7 +55,7 @@ def _consistent(value: Any) -> Any:
             block.pop(name, None)
     if "effective_from" in kept:
         kept.pop("effective_to", None)
-    for name in ("connect_timeout", "read_timeout"):
+    for name in ("connect_timeout", "read_timeout", "deadline"):
         if kept.get(name):
             kept[name] = "PT0.25S"
     return kept

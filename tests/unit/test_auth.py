@@ -16,6 +16,7 @@ from ingest_core.model.codes import AuthLocation, AuthType, BodyFormat, ErrorLev
 from ingest_core.model.spec import AuthSpec, RateSpec
 from ingest_core.transport.auth import DEFAULT_TOKEN_SECONDS, EXPIRY_MARGIN_SECONDS
 from ingest_core.transport.http import HttpUpstream
+from tests.support.credentials import DEMO_NAMES
 from tests.support.echo_server import EchoServer, Reply, Seen, echo_server, reply_json, request_to
 from tests.support.specs import crossref_spec, span
 
@@ -54,7 +55,7 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def upstream(clock: ManualClock) -> Iterator[HttpUpstream]:
-    sender = HttpUpstream("patra-test", clock=clock)
+    sender = HttpUpstream("patra-test", credential_names=DEMO_NAMES, clock=clock, allow_private_addresses=True)
     yield sender
     sender.close()
 

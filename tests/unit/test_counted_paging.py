@@ -264,7 +264,11 @@ class TestOurLimits:
 
     @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
     def test_a_total_below_the_cap_is_believed(self, kind: str) -> None:
-        assert after(paging(kind, max_records=9), "t3", 9, total=8) == END
+        assert after(paging(kind, max_records=9), "t3", 8, total=8) == END
+
+    @pytest.mark.parametrize("kind", ["TOKEN", "URL"])
+    def test_a_total_below_the_records_that_came_does_not_hide_the_cap(self, kind: str) -> None:
+        assert after(paging(kind, max_records=9), "t3", 9, total=8).reslice == ResliceReason.RECORD_CAP
 
     def test_going_back_is_never_past_the_limit(self) -> None:
         assert after(paging("OFFSET", max_records=9), "9", 12, before=12, total=11) == Step("8", rewound=True)

@@ -65,6 +65,14 @@ class TestXml:
     def test_long_numbers_are_text_and_need_no_care(self) -> None:
         assert not decode("<feed><entry><id>12345678901234567890123</id></entry></feed>").long_numbers
 
+    @pytest.mark.parametrize(
+        "start", ["", "\ufeff", "<?xml version='1.0'?>\n<!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0'>", "<!-- a -->\n"]
+    )
+    def test_a_web_page_in_place_of_xml_may_pass_though_it_is_well_formed(self, start: str) -> None:
+        error = broken(f"{start}<html xmlns='http://www.w3.org/1999/xhtml'><body>maintenance</body></html>", xml_spec())
+
+        assert (error.code, error.level) == ("NOT_XML", ErrorLevel.L1)
+
     @pytest.mark.parametrize("body", ["", "<feed><entry>", "busy", "<!DOCTYPE f [<!ENTITY a 'b'>]><feed/>"], ids=repr)
     def test_what_is_not_xml_may_pass(self, body: str) -> None:
         error = broken(body, xml_spec())
@@ -72,7 +80,7 @@ class TestXml:
         assert (error.code, error.level) == ("NOT_XML", ErrorLevel.L1)
 
     def test_xml_without_the_place_for_records_is_an_error_of_another_kind(self) -> None:
-        error = broken("<html><body>maintenance, write to jane@example.org</body></html>", xml_spec())
+        error = broken("<answer><text>maintenance, write to jane@example.org</text></answer>", xml_spec())
 
         assert (error.code, error.level) == ("ITEMS_MISSING", ErrorLevel.L2)
         assert "$.feed.entry" in str(error)

@@ -180,10 +180,17 @@ def test_the_image_runs_as_a_user_of_its_own_with_the_lock_and_a_check() -> None
     assert _SECRET.search(str([words for name, words in instructions() if name in {"ARG", "ENV"}])) is None
 
 
-def test_the_image_is_built_by_the_installer_of_the_makefile() -> None:
-    version = re.search(r"^UV_VERSION := (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+def test_image_and_makefile_install_the_same_installer_and_check_its_hash() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    lock = (ROOT / "requirements-uv.lock").read_text(encoding="utf-8")
+    version = re.search(r"^UV_VERSION := (.+)$", makefile, re.MULTILINE)
     assert version
-    assert f"uv=={version[1]}" in DOCKERFILE
+    assert re.findall(r"^\w\S*==\S+", lock, re.MULTILINE) == [f"uv=={version[1]}"]
+    assert lock.count("--hash=sha256:") > 10  # one for each platform
+    pip = [line for line in (makefile + DOCKERFILE).splitlines() if re.search(r"\bpip install\b", line)]
+    by_pip = [line for line in pip if "uv pip" not in line and "$(UV) pip" not in line]
+    assert len(by_pip) == 2
+    assert [line for line in by_pip if "--require-hashes" not in line or "requirements-uv.lock" not in line] == []
 
 
 def test_what_the_image_does_by_itself_is_understood() -> None:

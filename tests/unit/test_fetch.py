@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -181,12 +182,15 @@ class TestWhatTheBodySays:
         assert "s3cret" not in json.dumps(failed.value.json())
 
 
+CUTS = count(2)
+"""Each answer is cut elsewhere: one that is cut at the same byte again is final."""
+
 MOVED: dict[str, Callable[[], Response | Exception]] = {
     "answer lost": lambda: AnswerLost("cut"),
     "500": lambda: status(500),
     "503": lambda: status(503),
     "not json": lambda: status(200, b"<html>"),
-    "cut json": lambda: status(200, PAGE[:-5]),
+    "cut json": lambda: status(200, PAGE[: -next(CUTS)]),
 }
 NOT_MOVED: dict[str, Callable[[], Response | Exception]] = {
     "not sent": lambda: NotSent("refused"),
@@ -249,6 +253,30 @@ def test_a_garbled_page_is_a_passing_fault_of_its_own_code() -> None:
     error = Bench(status(200, b"<html>")).failure(repeatable=False)
 
     assert (error.level, error.code, error.status) == (ErrorLevel.L1, "NOT_JSON", 200)
+
+
+BROKEN_JSON = PAGE[:-5]
+MAINTENANCE = b"\n<!-- 1 --><!DOCTYPE html><html><body>back soon</body></html>"
+
+
+def test_the_same_bytes_twice_are_final() -> None:
+    error = Bench(status(200, BROKEN_JSON), status(200, BROKEN_JSON)).failure()
+
+    assert (error.level, error.code) == (ErrorLevel.L2, "NOT_JSON")
+    assert str(error).endswith("(the same bytes came twice)")
+
+
+def test_they_are_final_though_other_answers_came_between() -> None:
+    bench = Bench(status(200, BROKEN_JSON), status(503), status(200, BROKEN_JSON))
+
+    assert (bench.failure().level, bench.sent) == (ErrorLevel.L2, 3)
+
+
+@pytest.mark.parametrize("body", [MAINTENANCE, b"<HTML>", b"", b" \n"], ids=repr)
+def test_a_web_page_or_an_empty_body_may_pass_however_often_it_comes(body: bytes) -> None:
+    bench = Bench(*[status(200, body)] * 3)
+
+    assert (bench.failure().level, bench.sent) == (ErrorLevel.L1, 3)
 
 
 def test_a_provider_out_of_reach_is_said_to_be_so() -> None:
@@ -322,12 +350,23 @@ def test_a_longer_wait_is_the_queues_and_nothing_is_sent() -> None:
     assert bench.fetcher.tally.requests == 0
 
 
-def test_an_error_of_our_own_is_not_taken_for_the_providers() -> None:
+def test_an_answer_that_no_rule_foresaw_fails_its_request_once_with_its_trace_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     bench = Bench(RuntimeError("a mistake"))
 
-    with pytest.raises(RuntimeError, match="a mistake"):
+    with pytest.raises(UpstreamError, match="cannot be read: RuntimeError") as failed:
         bench.fetch()
-    assert bench.sent == 1
+    assert (failed.value.code, failed.value.level, bench.sent) == ("ANSWER_UNREADABLE", ErrorLevel.L2, 1)
+    assert "a mistake" in caplog.text
+
+
+def test_a_mistake_of_the_gate_is_not_taken_for_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    monkeypatch.setattr(bench.gate, "feedback", lambda *_given: 1 // 0)
+
+    with pytest.raises(ZeroDivisionError):
+        bench.fetch()
 
 
 def test_a_turn_waited_for_is_worth_nothing_when_the_provider_has_closed_meanwhile() -> None:

@@ -210,6 +210,9 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "proxy": "https://proxy.example.org",
         "verify_tls": False,
         "ca_bundle": "own.pem",
+        "deadline": "PT1M",
+        "max_body_bytes": 64_000_000,
+        "max_values": 500,
     },
     "credential": {
         "auth": (API_KEY, "BEARER"),

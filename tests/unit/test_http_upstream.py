@@ -15,8 +15,8 @@ from ingest_core.model.codes import AuthType, BodyFormat, ErrorLevel, HttpMethod
 from ingest_core.model.errors import BadInput
 from ingest_core.model.spec import AuthSpec
 from ingest_core.settings import Settings
-from ingest_core.transport import http as transport
 from ingest_core.transport.http import HttpUpstream
+from tests.support.credentials import DEMO_NAMES
 from tests.support.echo_server import (
     Certificate,
     EchoServer,
@@ -29,6 +29,7 @@ from tests.support.echo_server import (
     reply_json,
     request_to,
 )
+from tests.support.hostile_server import hostile_server, saying
 from tests.support.specs import compile_document, crossref_document, crossref_spec, span
 
 CLOSED_PORT = "http://127.0.0.1:1"
@@ -56,7 +57,7 @@ def other() -> Iterator[EchoServer]:
 
 @pytest.fixture
 def upstream() -> Iterator[HttpUpstream]:
-    sender = HttpUpstream("patra-test")
+    sender = HttpUpstream("patra-test", credential_names=DEMO_NAMES, allow_private_addresses=True)
     yield sender
     sender.close()
 
@@ -99,16 +100,14 @@ def test_an_answer_that_is_not_whole_is_lost(upstream: HttpUpstream, server: Ech
 
 
 @pytest.mark.parametrize("size", [1000, 1001])
-def test_a_body_is_bounded(
-    upstream: HttpUpstream, server: EchoServer, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    monkeypatch.setattr(transport, "MAX_BODY_BYTES", 1000)
+def test_a_body_is_bounded(upstream: HttpUpstream, server: EchoServer, size: int) -> None:
     server.say("/works", Reply(body=gzip.compress(b"x" * size), headers={"Content-Encoding": "gzip"}))
     if size <= 1000:
-        assert len(upstream.send(request_to(server.url)).body) == size
+        assert len(upstream.send(request_to(server.url, max_body_bytes=1000)).body) == size
         return
-    with pytest.raises(AnswerLost, match="larger than 1000 bytes"):
-        upstream.send(request_to(server.url))
+    with pytest.raises(UpstreamError, match=r"larger than 1000 bytes \(http.max_body_bytes\)") as refused:
+        upstream.send(request_to(server.url, max_body_bytes=1000))
+    assert (refused.value.code, refused.value.level, refused.value.moved) == ("ANSWER_TOO_LARGE", ErrorLevel.L2, True)
 
 
 def test_an_answer_that_takes_too_long_is_lost(upstream: HttpUpstream, server: EchoServer) -> None:
@@ -128,7 +127,7 @@ def test_connecting_and_reading_have_limits_of_their_own() -> None:
         limits.append(request.extensions["timeout"])
         return httpx.Response(200)
 
-    upstream = HttpUpstream("patra-test", transport=httpx.MockTransport(keep))
+    upstream = HttpUpstream("patra-test", credential_names=DEMO_NAMES, transport=httpx.MockTransport(keep))
     upstream.send(request_to("https://api.example.org", connect_timeout_seconds=1.5, read_timeout_seconds=42.0))
     upstream.close()
 
@@ -149,7 +148,7 @@ def test_a_form_and_a_json_body_are_written_as_asked(upstream: HttpUpstream, ser
 
 
 def test_we_say_who_we_are(server: EchoServer) -> None:
-    upstream = HttpUpstream(Settings(contact="ops@example.org").user_agent)
+    upstream = HttpUpstream(Settings(contact="ops@example.org").user_agent, allow_private_addresses=True)
     upstream.send(request_to(server.url))
     upstream.close()
 
@@ -224,6 +223,29 @@ def test_a_source_cannot_allow_more_than_three_redirects() -> None:
     assert compile_document(crossref_document(http={"max_redirects": 3})).http.max_redirects == 3
     with pytest.raises(BadInput, match="max_redirects"):
         compile_document(crossref_document(http={"max_redirects": 4}))
+
+
+# Cookies.
+
+
+def test_cookies_are_never_sent_back_nor_shown(upstream: HttpUpstream) -> None:
+    cookies = b"".join(f"Set-Cookie: c{number}=v{number}; Path=/\r\n".encode() for number in range(1000))
+    with hostile_server(
+        saying(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n" + cookies + b"\r\n{}")
+    ) as hostile:
+        answers = [upstream.send(request_to(hostile.url)) for _ in range(3)]
+
+    assert not any("set-cookie" in answer.headers or "cookie" in answer.headers for answer in answers)
+    assert len(hostile.asked) == 3
+    assert not any(b"cookie" in head.lower() for head in hostile.asked)
+
+
+def test_a_redirect_that_sets_a_cookie_gets_none(upstream: HttpUpstream, server: EchoServer) -> None:
+    server.say("/works", Reply(302, b"", {"Location": "/new", "Set-Cookie": "session=1; Path=/"}))
+    upstream.send(request_to(server.url, max_redirects=1))
+
+    assert [one.path for one in server.seen] == ["/works", "/new"]
+    assert not any("cookie" in one.headers for one in server.seen)
 
 
 # How connections are made.

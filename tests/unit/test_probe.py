@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from ingest_core.execution.ports import NotSent, Response
-from ingest_core.inspection.probe import CORRELATION, UpstreamProbe
+from ingest_core.inspection.probe import CORRELATION, MOST_CREDIBLE, UpstreamProbe
 from ingest_core.model.codes import Operation
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import RateSpec, SpecSnapshot
 from ingest_core.model.work import Partition
-from ingest_core.planning.estimate import Estimate, ProbingEstimator, StoredEstimates
+from ingest_core.planning.estimate import Estimate, ProbingEstimator, SizeUnknown, StoredEstimates
 from tests.support.specs import crossref_spec, pubmed_spec, span
 from tests.support.upstream import ScriptedGate, ScriptedUpstream, status
 
@@ -171,13 +171,15 @@ class TestTheGate:
     def test_a_turn_that_is_too_far_off_is_not_waited_for(self) -> None:
         bench = Bench(waits=(timedelta(hours=1),))
 
-        assert bench.ask() is None
+        with pytest.raises(SizeUnknown, match="the next turn"):
+            bench.ask()
         assert bench.upstream.requests == []
 
     def test_too_many_requests_cool_the_gate_down_for_everybody(self) -> None:
         bench = Bench(status(429, retry_after="7"))
 
-        assert bench.ask() is None
+        with pytest.raises(SizeUnknown, match="429"):
+            bench.ask()
         assert bench.gate.cooldowns == [("crossref:-", timedelta(seconds=7))]
 
 
@@ -196,7 +198,8 @@ FAILURES: dict[str, Response | Exception] = {
 def test_a_provider_that_fails_is_asked_once_and_says_nothing(failure: Response | Exception) -> None:
     bench = Bench(failure)
 
-    assert bench.ask() is None
+    with pytest.raises(SizeUnknown):
+        bench.ask()
     assert (len(bench.upstream.requests), len(bench.gate.turns)) == (1, 1)
 
 
@@ -209,6 +212,73 @@ def test_after_a_failure_a_plan_asks_no_more() -> None:
     assert (len(bench.upstream.requests), estimator.exhausted, estimator.found) == (1, True, {})
 
 
-def test_a_mistake_of_our_own_is_not_taken_for_the_providers() -> None:
+def test_a_failure_is_a_warning_of_the_plan_that_names_its_cause() -> None:
+    estimator = ProbingEstimator(
+        COUNTED, StoredEstimates(constant=700), Bench(status(503, b"at lunch")).probe, budget=10
+    )
+    estimator.estimate(DAY)
+
+    (warning,) = estimator.warnings
+    assert "told no size" in warning
+    assert warning.endswith("the provider answered 503: at lunch")
+
+
+DEEP = 990
+ODD: dict[str, bytes] = {
+    "deep lists": b'{"message": {"items": ' + b"[" * DEEP + b"]" * DEEP + b"}}",
+    "deeper lists": b"[" * 100_000,
+    "deep objects": b'{"message": ' + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"}",
+    "a huge total": b'{"message": {"items": [], "total-results": ' + b"9" * 5000 + b"}}",
+    "a total of the wrong type": b'{"message": {"items": [], "total-results": {"a": []}}}',
+    "an infinite total": b'{"message": {"items": [], "total-results": 1e999}}',
+    "items of the wrong type": b'{"message": {"items": [1, null, [], "a"], "total-results": null}}',
+    "a bare number": b"1",
+    "a null": b"null",
+    "no text": b"\xff\xfe\x00",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("spec", [COUNTED, UNCOUNTED], ids=["counted", "uncounted"])
+@pytest.mark.parametrize("body", ODD.values(), ids=ODD)
+def test_no_answer_can_crash_a_plan(body: bytes, spec: SpecSnapshot) -> None:
+    estimator = ProbingEstimator(spec, StoredEstimates(constant=700), Bench(status(200, body)).probe, budget=10)
+
+    assert 0 <= estimator.estimate(DAY).records <= MOST_CREDIBLE
+
+
+def test_times_at_one_instant_of_a_long_window_make_no_size_beyond_belief() -> None:
+    near = page(*(f"00:00:00.00000{number}" for number in range(4)))
+    size = Bench(near).ask(UNCOUNTED)
+
+    assert size is not None
+    assert size.records <= MOST_CREDIBLE
+
+
+def test_an_answer_that_no_rule_foresaw_is_no_size_and_its_trace_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(SizeUnknown, match="the answer cannot be read: RecursionError"):
+        Bench(RecursionError("too deep")).ask()
+
+    assert "too deep" in caplog.text
+
+
+def test_records_that_cannot_be_mapped_are_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_deep(*_given: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("ingest_core.inspection.probe.Router.route", too_deep)
+    with pytest.raises(SizeUnknown, match="first page cannot be read: RecursionError"):
+        Bench(page("00:00:00", "00:30:00", "01:00:00", "01:30:00")).ask(UNCOUNTED)
+
+
+@pytest.mark.parametrize("broken", ["live_rate", "acquire", "feedback"])
+def test_a_mistake_of_our_own_store_is_not_taken_for_the_providers(
+    monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def mistaken(*_given: object) -> None:
+        raise RuntimeError("a mistake")
+
+    bench = Bench(page(total=1))
+    monkeypatch.setattr(bench.gate, broken, mistaken)
     with pytest.raises(RuntimeError, match="a mistake"):
-        Bench(RuntimeError("a mistake")).ask()
+        bench.ask()

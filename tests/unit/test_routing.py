@@ -8,7 +8,9 @@ import pytest
 
 from ingest_core.execution import routing
 from ingest_core.execution.decode import DecodedPage, decode_page
-from ingest_core.execution.routing import FRAGMENT_BYTES, ID_HASH_BYTES, MAX_ID_CHARS, Routed, Router, short_hash
+from ingest_core.execution.records import Unreadable
+from ingest_core.execution.routing import ID_HASH_BYTES, MAX_ID_CHARS, Routed, Router, short_hash
+from ingest_core.execution.unusable import FRAGMENT_BYTES
 from ingest_core.model.codes import QuarantineReason
 from ingest_core.model.instant import format_instant
 from ingest_core.model.record import Record, Rejected
@@ -128,6 +130,8 @@ def test_an_object_of_one_key_is_no_id_in_json() -> None:
 def test_every_reason_is_in_the_table() -> None:
     elsewhere = {
         QuarantineReason.TOO_LARGE,  # below
+        QuarantineReason.PATTERN_TIMEOUT,  # test_mapping_bounds
+        QuarantineReason.UNREADABLE,  # below
         QuarantineReason.RECORD_ERROR,  # test_two_phase
         QuarantineReason.DETAIL_MISSING,  # test_two_phase
         QuarantineReason.DETAIL_FAILED,  # test_two_phase
@@ -135,6 +139,24 @@ def test_every_reason_is_in_the_table() -> None:
     }
 
     assert {reason for _, reason, _, _ in REASONS} == set(QuarantineReason) - elsewhere
+
+
+@pytest.mark.parametrize("rest", [{"DOI": "10.1/A", "n": None}, None, {"DOI": "\x00"}, {"DOI": ["a"]}], ids=str)
+def test_a_record_that_could_not_be_read_keeps_its_reason_and_where_it_can_its_id(rest: Any) -> None:
+    item = Unreadable(QuarantineReason.UNREADABLE, rest)
+    (entry,) = Router(crossref_spec()).route(page_of([item], raw=["{"]), ASKED_AT).rejected
+
+    named = "10.1/a" if rest and rest["DOI"] == "10.1/A" else None
+    assert (entry.reason, entry.json_path, entry.provider_id) == (QuarantineReason.UNREADABLE, "$", named)
+
+
+@pytest.mark.parametrize("inmost", ["1", '"\\u0000"', '"\\ud800"'])
+def test_a_record_of_many_levels_spoils_only_itself(inmost: str) -> None:
+    deep = json.dumps(work())[:-1] + f', "a": {"[" * 900}{inmost}{"]" * 900}}}'
+    routed = Router(crossref_spec()).route(page_of([json.loads(deep), work()], raw=[deep, "{}"]), ASKED_AT)
+
+    assert [one.reason for one in routed.rejected] == [QuarantineReason.UNREADABLE]
+    assert len(routed.records) == 1
 
 
 def test_a_record_too_large_for_the_store_is_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
 from ingest_core.transport.credentials import Secrets
 from ingest_core.transport.http import HttpUpstream
-from tests.support.credentials import KEY, KINDS, failure, secrets_in, set_credentials, spec_with, told
+from tests.support.credentials import DEMO_NAMES, KEY, KINDS, failure, secrets_in, set_credentials, spec_with, told
 from tests.support.echo_server import EchoServer, echo_server, request_to
 from tests.support.specs import NOW, crossref_document, rows_of_document
 
@@ -37,7 +37,12 @@ def server() -> Iterator[EchoServer]:
 
 @pytest.fixture
 def upstream() -> Iterator[HttpUpstream]:
-    sender = HttpUpstream("patra-test", secret_readers={"prefect": read_prefect_secret})
+    sender = HttpUpstream(
+        "patra-test",
+        credential_names=DEMO_NAMES,
+        secret_readers={"prefect": read_prefect_secret},
+        allow_private_addresses=True,
+    )
     yield sender
     sender.close()
 
@@ -72,7 +77,9 @@ def test_compiling_and_looking_at_a_source_reads_no_secret(kind: str) -> None:
     document = crossref_document(credential=auth)
     if kind == "body":
         document["endpoints"][0]["method"] = "POST"
-    upstream = HttpUpstream("patra-test", secret_readers={"env": forbidden})
+    upstream = HttpUpstream(
+        "patra-test", credential_names=DEMO_NAMES, secret_readers={"env": forbidden}, allow_private_addresses=True
+    )
     report = SourceCheck(rows_of_document(document), CheckRequest(), upstream, NOW).describe()
     upstream.close()
 
@@ -81,7 +88,7 @@ def test_compiling_and_looking_at_a_source_reads_no_secret(kind: str) -> None:
 
 
 def test_planning_reads_no_secret_and_stores_only_its_reference(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, database_url=f"sqlite:///{tmp_path}/patra.db")
+    settings = Settings(home=tmp_path, database_url=f"sqlite:///{tmp_path}/patra.db", credential_names=DEMO_NAMES)
     upgrade_database(settings)
     with open_app(settings, timedelta(0), {"env": forbidden}) as app:
         document = crossref_document(credential={"auth": "BEARER", "ref": "env:DEMO_KEY"})
@@ -115,7 +122,7 @@ def test_a_missing_secret_stops_the_source_and_says_the_way_out(
 
 @pytest.mark.parametrize("optional", [False, True])
 def test_a_kind_of_reference_that_nothing_reads_is_named(server: EchoServer, optional: bool) -> None:
-    upstream = HttpUpstream("patra-test")
+    upstream = HttpUpstream("patra-test", credential_names=DEMO_NAMES, allow_private_addresses=True)
     auth = {"type": "BEARER", "credential_ref": "prefect:demo", "optional": optional}
     error = failure(upstream, spec_with(server, auth))
     upstream.close()
@@ -169,7 +176,7 @@ def test_a_block_is_read_as_it_was_typed(
 def test_a_block_that_holds_no_text_is_named_and_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Secret, "load", lambda _name: Secret(value={"user": KEY}))
     with pytest.raises(CredentialMissing, match="'demo-key' holds dict") as failed:
-        Secrets({"prefect": read_prefect_secret}).read("prefect:demo-key")
+        Secrets({"prefect": read_prefect_secret}, DEMO_NAMES).read("prefect:demo-key")
     assert KEY not in told(failed.value)
 
 

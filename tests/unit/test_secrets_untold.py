@@ -14,6 +14,7 @@ from ingest_core.transport.auth import Authorizer, forms_of
 from ingest_core.transport.credentials import Secrets
 from ingest_core.transport.http import HttpUpstream
 from tests.support.credentials import (
+    DEMO_NAMES,
     KEY,
     KINDS,
     PAIR,
@@ -44,7 +45,7 @@ def server() -> Iterator[EchoServer]:
 
 @pytest.fixture
 def upstream() -> Iterator[HttpUpstream]:
-    sender = HttpUpstream("patra-test")
+    sender = HttpUpstream("patra-test", credential_names=DEMO_NAMES, allow_private_addresses=True)
     yield sender
     sender.close()
 
@@ -124,7 +125,7 @@ def test_what_is_added_to_a_request_is_not_shown(kind: str) -> None:
     auth = AuthSpec.model_validate({"credential_ref": "env:DEMO_KEY", **KINDS[kind]})
     body_format = BodyFormat.JSON if kind == "body" else None
     request = request_to("https://api.example.org", auth=auth, body_format=body_format)
-    grant = Authorizer(Secrets(), lambda *_: {}).grant(request)
+    grant = Authorizer(Secrets(None, DEMO_NAMES), lambda *_: {}).grant(request)
 
     assert KEY in grant.secrets
     assert secrets_in(repr(grant)) == []
@@ -140,7 +141,7 @@ def test_the_address_an_answer_came_from_holds_no_secret(upstream: HttpUpstream,
 def test_the_password_of_a_host_named_instead_is_not_shown(server: EchoServer) -> None:
     named = server.url.replace("http://", "http://me:pa55word@")
     settings = load_settings({"PATRA_UPSTREAM_DEMO": named})
-    upstream = HttpUpstream(settings.user_agent, settings.upstream_for)
+    upstream = HttpUpstream(settings.user_agent, settings.upstream_for, credential_names=DEMO_NAMES)
     request = request_to("https://api.example.org")
     response, preview = upstream.send(request), upstream.preview(request)
     upstream.close()

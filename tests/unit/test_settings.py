@@ -99,3 +99,16 @@ def test_the_processes_own_environment_is_read_when_none_is_given(monkeypatch: p
     monkeypatch.setenv("PATRA_CONTACT", "me@example.org")
 
     assert load_settings().contact == "me@example.org"
+
+
+def test_hosts_that_patra_up_answers_are_listed() -> None:
+    found = load_settings({"PATRA_UP_ALLOWED_HOSTS": " Patra.example.org , localhost:8080,[::1]:9,"})
+    assert found.up_allowed_hosts == ("patra.example.org", "localhost:8080", "[::1]:9")
+    assert load_settings({}).up_allowed_hosts == ()
+
+
+@pytest.mark.parametrize("wrong", ["*", "*.example.org", "http://a.example", "a b", "a.example/", "a:b", ":80", "a\nb"])
+def test_a_host_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(BadInput, match=r"is not a host|control character") as refused:
+        load_settings({"PATRA_UP_ALLOWED_HOSTS": f"ok.example,{wrong}"})
+    assert refused.value.where == "PATRA_UP_ALLOWED_HOSTS"

@@ -16,6 +16,7 @@ from ingest_core.model.spec import AuthSpec
 from ingest_core.registry.compile import CompileRequest, compile_source
 from ingest_core.transport.auth import installed_hooks
 from ingest_core.transport.http import HttpUpstream
+from tests.support.credentials import DEMO_NAMES
 from tests.support.echo_server import EchoServer, echo_server, request_to
 from tests.support.specs import NOW, crossref_document, rows_of_document
 
@@ -77,7 +78,7 @@ def server() -> Iterator[EchoServer]:
 
 @pytest.fixture
 def upstream() -> Iterator[HttpUpstream]:
-    sender = HttpUpstream("patra-test")
+    sender = HttpUpstream("patra-test", credential_names=DEMO_NAMES, allow_private_addresses=True)
     yield sender
     sender.close()
 
@@ -149,7 +150,9 @@ def test_a_hook_whose_secret_cannot_be_read_now_is_a_passing_fault(server: EchoS
     def unreachable(_name: str) -> str | None:
         raise ConnectionError("no route")
 
-    upstream = HttpUpstream("patra-test", secret_readers={"env": unreachable})
+    upstream = HttpUpstream(
+        "patra-test", credential_names=DEMO_NAMES, secret_readers={"env": unreachable}, allow_private_addresses=True
+    )
     with pytest.raises(NotSent, match="env:DEMO_KEY"):
         upstream.send(request_to(server.url, auth=custom("signed")))
     upstream.close()

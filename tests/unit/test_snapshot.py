@@ -58,6 +58,9 @@ OTHER_SETTINGS: dict[str, Any] = {
         "proxy": "http://proxy.example",
         "verify_tls": False,
         "ca_bundle": "certificates.pem",
+        "deadline_seconds": 60.0,
+        "max_body_bytes": 64_000_000,
+        "max_values": 500,
     },
     "auth": {
         "type": "BEARER",

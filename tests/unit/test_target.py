@@ -1,18 +1,29 @@
 """Where requests go: to the source's host, or to the one named instead; a page cannot send us to a third."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from urllib.parse import unquote
 
+import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ingest_core.execution.ports import CredentialMissing, NotSent
+from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
-from ingest_core.model.codes import AuthLocation, AuthType, ErrorLevel
+from ingest_core.model.codes import AuthLocation, AuthType, ErrorLevel, ParamLocation
 from ingest_core.model.errors import BadInput
-from ingest_core.model.spec import AuthSpec
+from ingest_core.model.spec import AuthSpec, ParamSpec
 from ingest_core.settings import load_settings
-from ingest_core.transport.http import HttpUpstream
-from ingest_core.transport.target import target_of
+from ingest_core.transport.http import HttpUpstream, redirected
+from ingest_core.transport.target import origin, target_of
+from tests.support.credentials import DEMO_NAMES
 from tests.support.echo_server import NO_AUTH, EchoServer, echo_server, request_to
+from tests.support.hostile_server import hostile_server, saying
+from tests.support.small_source import compiled, problems_of, small_document, small_endpoint
+from tests.support.specs import crossref_spec, span
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +40,7 @@ def server() -> Iterator[EchoServer]:
 
 @pytest.fixture
 def upstream() -> Iterator[HttpUpstream]:
-    sender = HttpUpstream("patra-test")
+    sender = HttpUpstream("patra-test", credential_names=DEMO_NAMES, allow_private_addresses=True)
     yield sender
     sender.close()
 
@@ -38,7 +49,7 @@ def upstream() -> Iterator[HttpUpstream]:
 def mirrored(server: EchoServer) -> Iterator[HttpUpstream]:
     """An upstream that asks our server in place of the source's host, below a path."""
     settings = load_settings({"PATRA_UPSTREAM_DEMO": f"{server.url}/mirror/"})
-    sender = HttpUpstream(settings.user_agent, settings.upstream_for)
+    sender = HttpUpstream(settings.user_agent, settings.upstream_for, credential_names=DEMO_NAMES)
     yield sender
     sender.close()
 
@@ -192,3 +203,119 @@ def test_a_next_page_that_is_no_url_is_refused(upstream: HttpUpstream, server: E
         upstream.send(request_to(server.url, next_url="https://[api/\x00"))
 
     assert (refused.value.level, refused.value.code) == (ErrorLevel.L2, "NEXT_URL_INVALID")
+
+
+LEADING_ELSEWHERE = ["@{other}/works", ":pw@{other}/works", ".evil.example/works", "2/works", ":1/works", "0"]
+UNSAFE = [
+    *LEADING_ELSEWHERE, "works", "", "//{other}/works", "\\\\evil", "/\\evil", "/a\\b", "/../admin", "/a/./b", "/a/..",
+    "/a#b", "/a b", "/a\tb", "/a\nHost: evil", "/a\u200b", "https://{other}/works", "?a=b",
+]  # fmt: skip
+SAFE = ["/", "/works", "/v1/works/", "/a//b", "/users/@me", "/a.b/..c", "/a:b", "/works?format=json", "/w\u00f6rks"]
+
+
+class TestPaths:
+    """A path is appended to the base URL and can be nothing but a path."""
+
+    @pytest.mark.parametrize("path", UNSAFE)
+    def test_the_compiler_refuses_what_is_no_path(self, path: str) -> None:
+        found = problems_of(small_document(endpoints=[small_endpoint(path=path.replace("{other}", "evil.example"))]))
+
+        assert ("PATH_UNSAFE", "endpoints.works.path") in {(one.rule, one.key) for one in found}
+
+    @pytest.mark.parametrize("path", SAFE)
+    def test_the_compiler_takes_a_path(self, path: str) -> None:
+        spec = compiled(small_document(endpoints=[small_endpoint(path=path)])).spec
+
+        assert spec.http.path == path
+
+    @pytest.mark.parametrize("path", LEADING_ELSEWHERE)
+    def test_a_path_that_leads_elsewhere_is_refused_before_its_credential_is_sent(
+        self, upstream: HttpUpstream, server: EchoServer, path: str
+    ) -> None:
+        """A plan that was compiled before such paths were refused holds one."""
+        auth = AuthSpec(type=AuthType.BEARER, credential_ref="env:DEMO_KEY")
+        with echo_server() as other:
+            path = path.replace("{other}", host_of(other))
+            with pytest.raises((BadInput, NotSent)) as refused:
+                upstream.send(request_to(server.url, path, auth))
+
+            assert isinstance(refused.value, BadInput), refused.value
+            assert refused.value.code in ("PATH_ELSEWHERE", "URL_INVALID")
+            assert (server.seen, other.seen) == ([], [])
+
+    @given(value=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20))
+    def test_no_value_changes_the_structure_of_a_path(self, value: str) -> None:
+        place = ParamSpec(name="kind", location=ParamLocation.PATH, value="query", default=value)
+        spec = crossref_spec(http={"path": "/list/{kind}/all"}, params=[place])
+        if value in (".", ".."):
+            with pytest.raises(BadInput, match="cannot be filled"):
+                render_request(spec, span("00:00", "06:00"), "*", Caller("c-1"))
+            return
+        url = target_of(render_request(spec, span("00:00", "06:00"), "*", Caller("c-1")), None)
+
+        assert origin(url) == origin(httpx.URL(spec.http.base_url))
+        first, middle, last = url.raw_path.decode().split("?")[0].removeprefix("/").split("/")
+        assert (first, unquote(middle), last) == ("list", value, "all")
+
+    def test_values_that_only_together_are_a_step_up_are_refused(self) -> None:
+        places = [ParamSpec(name=name, location=ParamLocation.PATH, value="query", default=".") for name in ("a", "b")]
+        spec = crossref_spec(http={"path": "/list/{a}{b}/all"}, params=places)
+        with pytest.raises(BadInput) as refused:
+            render_request(spec, span("00:00", "06:00"), "*", Caller("c-1"))
+        assert refused.value.code == "PATH_UNSAFE"
+
+
+class TestReservedHeaders:
+    """A source says nothing in headers that decide where a request goes or how it is read."""
+
+    @pytest.mark.parametrize("name", ["Host", "hOST", "Content-Length", "Transfer-Encoding", "Accept-Encoding"])
+    def test_the_compiler_refuses_them_everywhere(self, name: str) -> None:
+        documents = [
+            small_document(http={"base_url": "https://api.example.org", "headers": {name: "x"}}),
+            small_document(
+                params=[
+                    {"name": "cursor", "value": "page_token"},
+                    {"name": name, "value": "query", "location": "HEADER"},
+                ]
+            ),
+            small_document(credential={"auth": "API_KEY", "ref": "env:DEMO_KEY", "name": name}),
+        ]
+        assert [[one.rule for one in problems_of(each)] for each in documents] == [["HEADER_RESERVED"]] * 3
+
+    def test_a_credential_is_not_left_behind_in_silence(self, upstream: HttpUpstream, server: EchoServer) -> None:
+        auth = AuthSpec(type=AuthType.API_KEY, credential_ref="env:DEMO_KEY", location=AuthLocation.HEADER, name="Host")
+        with pytest.raises(CredentialMissing, match="that the system writes"):
+            upstream.send(request_to(server.url, auth=auth))
+        assert server.seen == []
+
+
+BAD_REDIRECTS = {
+    "javascript": "javascript:alert(1)",
+    "data": "data:text/html,x",
+    "file": "file:///etc/passwd",
+    "a bad host": "http://[::1",
+    "a bad IDNA host": "http://xn--a\u00e9/",
+    "an IDNA label too long": "http://" + "\u00e4" * 70 + ".example/",
+    "a bad port": "http://a:999999/",
+    "no port": "http://a:b/",
+    "junk": "http://%/\\\\",
+    "too long": "/" + "x" * 70_000,
+    "another scheme": "ftp://example.org/",
+}
+
+
+@pytest.mark.parametrize("location", BAD_REDIRECTS.values(), ids=BAD_REDIRECTS)
+def test_a_redirect_that_leads_nowhere_is_an_error_of_its_request(upstream: HttpUpstream, location: str) -> None:
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location.encode() + b"\r\n\r\n"
+    with hostile_server(saying(head)) as server, pytest.raises(UpstreamError) as refused:
+        upstream.send(request_to(server.url, max_redirects=3))
+    assert refused.value.code in ("REDIRECT_INVALID", "REDIRECTED_ELSEWHERE")
+    assert refused.value.level != ErrorLevel.L1, "asking again leads there again"
+
+
+@given(location=st.text(st.characters(exclude_characters="\r\n\0", exclude_categories=["Cs"]), max_size=60))
+def test_any_redirect_is_followed_here_or_refused(location: str) -> None:
+    sent = httpx.Request("GET", "http://api.example.org/works")
+    with suppress(UpstreamError):  # any other error would end the test
+        following = redirected(sent, location)
+        assert (origin(following.url), following.url.userinfo) == ("http://api.example.org", b"")

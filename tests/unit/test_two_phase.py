@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from ingest_core.execution.decode import DecodedPage, decode_detail
-from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router, short_hash
+from ingest_core.execution.routing import ID_HASH_BYTES, MAX_ID_CHARS, Routed, Router, short_hash
 from ingest_core.model.canonical import hash_text
 from ingest_core.model.codes import QuarantineReason
 from ingest_core.model.spec import SpecSnapshot
@@ -81,6 +81,13 @@ class TestIds:
         routed = route(paper("1", title="a\x00b"), listed=["1"])
 
         assert reasons(routed) == [("1", "TEXT_INVALID")]
+
+    def test_an_id_too_long_to_be_stored_is_not_asked_for(self) -> None:
+        long = "9" * (MAX_ID_CHARS + 1)
+        live, _ = Router(SPEC).split_hits(page_of([long, "1"]), [long, "1"])
+
+        assert live == ["1"]
+        assert reasons(route(paper("1"), listed=[long, "1"])) == [(long[:-1], "ID_TOO_LONG")]
 
     def test_an_id_listed_twice_is_missed_once(self) -> None:
         assert reasons(route(listed=["1", "1"])) == [("1", "DETAIL_MISSING")]

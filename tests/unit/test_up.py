@@ -5,11 +5,13 @@ import signal
 import socket
 import sys
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 
+from flows import up
 from flows.cli.room import _own_name
 from flows.up_home import held, refuse_taken_port, room_home, sandbox_settings, write_environment
 from flows.up_processes import Child, descendants, wait_until
@@ -132,3 +134,38 @@ def test_a_person_is_told_how_another_shell_finds_the_program(monkeypatch: pytes
     assert _own_name() == "venv/bin/patra"
     monkeypatch.setenv("PATH", str(program.parent))
     assert _own_name() == "patra"
+
+
+class _Friendly(BaseHTTPRequestHandler):
+    """Answers everybody."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+class _Alive:
+    """A process that runs."""
+
+    alive, name = True, "server"
+
+    def __init__(self, *arguments: object) -> None:
+        self.log = arguments[-1]
+
+
+def test_a_server_that_answers_other_sites_pages_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(up, "Child", _Alive)
+    home = room_home(Settings(home=tmp_path), sandbox=False)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Friendly)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with pytest.raises(up.UpFailed, match="pages of other sites"):
+            up._start_server(home, server.server_port, {})
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,11 +1,23 @@
 """XML as plain values: text as it reads, records as they were sent, and nothing fetched, expanded or guessed."""
 
 import socket
+import tracemalloc
 from typing import Any, NoReturn
+from xml.parsers import expat
 
 import pytest
 
-from ingest_core.execution.xml_page import MAX_DEPTH, Reading, XmlBroken, XmlDocument, declared_alone, read_xml
+from ingest_core.execution.records import Unreadable
+from ingest_core.execution.xml_page import (
+    MAX_DEPTH,
+    OLDEST_EXPAT,
+    Reading,
+    XmlBroken,
+    XmlDocument,
+    declared_alone,
+    read_xml,
+)
+from ingest_core.execution.xml_text import collapsed
 
 ATOM = "http://www.w3.org/2005/Atom"
 DTD = '<!DOCTYPE feed SYSTEM "http://dtd.example/feed.dtd">'
@@ -204,11 +216,6 @@ class TestDeclarations:
 
         assert read(text, "feed.list.entry").declarations == [' xmlns:a="urn:2"', ' xmlns="urn:0" xmlns:a="urn:1"']
 
-    def test_a_declaration_that_only_the_documents_own_dtd_gives_is_among_them(self) -> None:
-        dtd = "<!DOCTYPE feed [<!ATTLIST entry xmlns:a CDATA 'urn:1'>]>"
-
-        assert read(f"{dtd}<feed><entry><a:t/></entry></feed>").declarations == [' xmlns:a="urn:1"']
-
     @pytest.mark.parametrize(
         ("raw", "alone"),
         [
@@ -237,8 +244,11 @@ class TestEncodings:
             f"<?xml version='1.0' encoding='UTF-16'?>{TEXT}".encode("utf-16"),
             f'<?xml version="1.0"?>{TEXT}'.encode("utf-16"),
             f'<?xml version="1.0" encoding="utf-16"?>{TEXT}'.encode("utf-16"),
+            f'<?xml version="1.0" encoding="utf-16"?>{TEXT}'.encode("utf-16-le"),
+            TEXT.encode("utf-16-be"),
+            f'<?xml version="1.0" encoding="us-ascii"?>{TEXT}'.encode(),
         ],
-        ids=["unsaid", "mark", "utf-8", "UTF-16", "single quotes", "UTF-16 unsaid", "utf-16"],
+        ids=["unsaid", "mark", "utf-8", "UTF-16", "single quotes", "UTF-16 unsaid", "utf-16", "LE", "BE", "ASCII"],
     )
     def test_unicode_in_every_form(self, body: bytes) -> None:
         document = read(body)
@@ -253,8 +263,9 @@ class TestEncodings:
         assert read(text.encode(name)).items[0]["t"] == "café"
 
     @pytest.mark.parametrize("name", ["ISO-8859-1", "windows-1252"])
-    def test_one_byte_encodings_lose_nothing_of_a_records_text(self, name: str) -> None:
-        text = f'<?xml version="1.0" encoding="{name}"?><feed><entry><t>café</t></entry></feed>'
+    @pytest.mark.parametrize("equals", ["=", " = "])
+    def test_one_byte_encodings_lose_nothing_of_a_records_text(self, name: str, equals: str) -> None:
+        text = f'<?xml version="1.0" encoding{equals}"{name}"?><feed><entry><t>café</t></entry></feed>'
 
         assert read(text.encode(name)).raw == ["<entry><t>café</t></entry>"]
 
@@ -324,17 +335,153 @@ class TestWhatIsRefused:
         assert "entit" in refusal(f"<!DOCTYPE feed [{declaration}]><feed><entry><t>x</t></entry></feed>")
 
     def test_an_entity_that_only_a_foreign_dtd_declares(self) -> None:
-        """Its text would be missing from the record, and nobody would know."""
-        assert "'copy'" in refusal(f"{DTD}<feed><entry><t>a&copy;b</t></entry></feed>")
+        """Its text would be missing from the document, and nobody would know."""
+        assert "'copy'" in refusal(f"{DTD}<feed><t>a&copy;b</t></feed>")
 
-    def test_an_entity_that_only_a_foreign_dtd_declares_in_an_attribute(self) -> None:
-        refusal(f'{DTD}<feed><entry t="a&copy;b"/></feed>')
+    @pytest.mark.parametrize(
+        "tag", ['<t u="a&copy;b"/>', """<t u='>' v="'>" w="a&copy;b"/>""", "<t\nu = '>&copy;'>b</t>"]
+    )
+    def test_an_entity_that_only_a_foreign_dtd_declares_in_an_attribute(self, tag: str) -> None:
+        assert "'copy'" in refusal(f"{DTD}<feed>{tag}<entry/></feed>")
+
+    @pytest.mark.parametrize("name", ["x", "xmlns:a"])
+    def test_a_default_for_an_attribute(self, name: str) -> None:
+        """A few bytes of an element would be as long a text as the default."""
+        dtd = f"<!DOCTYPE feed [<!ATTLIST entry {name} CDATA 'urn:1'>]>"
+
+        assert "default" in refusal(f"{dtd}<feed><entry/></feed>")
 
     def test_elements_nested_too_deep(self) -> None:
-        deep = MAX_DEPTH - 2
-        assert read(f"<feed><entry>{'<a>' * deep}{'</a>' * deep}</entry></feed>").items
-        assert "deeper" in refusal(f"<feed><entry>{'<a>' * (deep + 1)}{'</a>' * (deep + 1)}</entry></feed>")
         assert "deeper" in refusal("<a>" * 100_000)
+        assert "deeper" in refusal(f"<feed>{'<a>' * 200}{'</a>' * 200}</feed>")
+        assert "deeper" in refusal(f"<feed><entry>{'<a>' * 1000}{'</a>' * 1000}</entry></feed>")
+
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [
+            (f"<feed><t a='{'x' * 1_500_000}'/></feed>", "TOO_LARGE"),
+            (f"<feed><!--{'x' * 1_500_000}--></feed>", "TOO_LARGE"),
+            (f"<!DOCTYPE feed [{'<!ELEMENT feed ANY>' * 20_000}]><feed/>", "TOO_LARGE"),
+            (f"<feed>{''.join(f'<a{n}/>' for n in range(10_001))}</feed>", "TOO_MANY_VALUES"),
+            ("<feed" + "".join(f" xmlns:a{n}='u'" for n in range(101)) + "/>", "TOO_MANY_VALUES"),
+            (f"<feed xmlns:a='{'u' * 8001}'/>", "TOO_MANY_VALUES"),
+            (f"<feed><t>{'<i>x' * 150}{'y' * 20_000}{'</i>' * 150}</t></feed>", "TOO_LARGE"),
+        ],
+        ids=["tag", "comment", "document type", "names", "namespaces", "a namespace", "texts"],
+    )
+    def test_what_takes_more_memory_than_its_size_explains(self, text: str, code: str) -> None:
+        with pytest.raises(XmlBroken) as broken:
+            read(text)
+        assert broken.value.code == code
+
+    def test_more_elements_and_attributes_than_are_allowed(self) -> None:
+        few = Reading(("feed", "entry"), max_values=100)
+        read_xml(f"<feed><entry>{'<a/>' * 88}</entry></feed>".encode(), few)
+        for body in ("<a/>" * 100, "<a b='' c=''/>" * 30, "<entry/>" * 10):
+            with pytest.raises(XmlBroken, match=r"http\.max_values"):
+                read_xml(f"<feed>{body}</feed>".encode(), few)
+
+    def test_the_namespaces_of_many_records_together(self) -> None:
+        around = " ".join(f"xmlns:a{n}='{'u' * 70}'" for n in range(90))
+        with pytest.raises(XmlBroken, match="namespaces of the records"):
+            read(f"<feed {around}>{'<entry/>' * 1000}</feed>")
+
+
+class TestUnreadableRecords:
+    """What is wrong with one record spoils that record alone; the others are read and kept as they were sent."""
+
+    GOOD = "<entry><id>1</id><t>é &amp; 学</t></entry>"
+
+    def between(self, bad: bytes, start: str = "") -> XmlDocument:
+        """The document with a bad record between two good ones."""
+        body = f"{start}<feed>{self.GOOD} ".encode() + bad + f"{self.GOOD}</feed>".encode()
+        return read_xml(body, Reading(("feed", "entry"), texts=frozenset({"id", "t"})))
+
+    @pytest.mark.parametrize(
+        ("inner", "reason"),
+        [
+            (b"\xff", "TEXT_INVALID"),
+            (b"\xc3", "TEXT_INVALID"),
+            (b"\xed\xa0\x80", "TEXT_INVALID"),
+            (b"\x00", "TEXT_INVALID"),
+            (b"\x1b", "TEXT_INVALID"),
+            ("\uffff".encode(), "TEXT_INVALID"),
+            (b"&nbsp;", "TEXT_INVALID"),
+            (b"a & b", "TEXT_INVALID"),
+            (b"&#0;", "TEXT_INVALID"),
+            (b"&#x1F;", "TEXT_INVALID"),
+            (b"&#xD800;", "TEXT_INVALID"),
+            (b"<a>" * 300 + b"</a>" * 300, "UNREADABLE"),
+            (b"<i>x" * 100 + b"y" * 10_000 + b"</i>" * 100, "TOO_LARGE"),
+            (b"<i>x" * 150 + b"y" * 100_000 + b"</i>" * 150, "TOO_LARGE"),
+        ],
+        ids=lambda value: str(value)[:30],
+    )
+    def test_it_is_named_and_its_neighbours_are_read(self, inner: bytes, reason: str) -> None:
+        bad = b"<entry><id>2</id><t>" + inner + b"</t></entry>"
+        first, second, third = (document := self.between(bad)).items
+
+        assert (first["t"], third["t"]) == ("é & 学", "é & 学")
+        assert [document.raw[0], document.raw[2]] == [self.GOOD, self.GOOD]
+        assert document.raw[1].encode("utf-8", "surrogateescape") == bad
+        assert isinstance(second, Unreadable)
+        assert (second.reason, second.rest["id"]) == (reason, "2")
+
+    def test_texts_beyond_their_bound_are_not_even_made(self) -> None:
+        bad = b"<entry><t>" + b"<i>x" * 150 + b"y" * 500_000 + b"</i>" * 150 + b"</t></entry>"
+        tracemalloc.start()
+        try:
+            self.between(bad)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+        assert peak < 20 * len(bad)  # not 150 times
+
+    def test_an_entity_that_only_a_foreign_dtd_declares(self) -> None:
+        for bad in (b"<entry><t>a&copy;b</t></entry>", b"""<entry t=">" u="&copy;"/>"""):
+            assert isinstance(self.between(bad, DTD).items[1], Unreadable)
+
+    def test_what_is_wrong_outside_of_the_records_spoils_the_document(self) -> None:
+        for body in (b"<feed><entry/>\xff</feed>", b"<feed a='\xff'><entry/></feed>", b"<feed><entry/>&nbsp;</feed>"):
+            with pytest.raises(XmlBroken):
+                read(body)
+
+    def test_a_record_as_deep_as_allowed_is_read(self) -> None:
+        deep = MAX_DEPTH - 2
+        assert "a" in read(f"<feed><entry>{'<a>' * deep}{'</a>' * deep}</entry></feed>").items[0]
+
+
+class TestTexts:
+    """An element with others in it has its text where a path wants it."""
+
+    BODY = b"<feed><entry><t>a <i>b <u>c</u></i></t><n>d <i>e</i></n></entry></feed>"
+
+    def test_only_the_names_that_paths_end_at_and_what_is_in_them_have_one(self) -> None:
+        (item,) = read_xml(self.BODY, Reading(("feed", "entry"), texts=frozenset({"t"}))).items
+
+        assert item == {"t": {"#text": "a b c", "i": {"#text": "b c", "u": "c"}}, "n": {"i": "e"}}
+
+    def test_all_have_one_where_any_may_be_wanted(self) -> None:
+        (item,) = read(self.BODY).items
+
+        assert item["n"] == {"#text": "d e", "i": "e"}
+
+    @pytest.mark.parametrize("words", [" a  b ", "word \n\t", "x" * 70_000 + " ", " " * 200_000 + "a", "ab " * 50_000])
+    def test_white_space_is_collapsed_in_long_texts_as_in_short_ones(self, words: str) -> None:
+        assert collapsed([words, words]) == " ".join((words + words).split())
+
+
+def test_expat_is_as_new_as_is_relied_on() -> None:
+    assert expat.version_info >= OLDEST_EXPAT
+    parser = expat.ParserCreate(namespace_separator="\n")
+    with pytest.raises(expat.ExpatError):  # a namespace that holds the separator of names
+        parser.Parse(b"<a:b xmlns:a='urn:1&#10;c'/>", True)
+
+
+def test_an_older_expat_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest_core.execution.xml_page.OLDEST_EXPAT", (99, 0, 0))
+    assert "not safe" in refusal("<feed/>")
 
 
 def test_a_dtd_elsewhere_is_named_by_nearly_every_document_and_never_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,7 +169,7 @@ def _capped(
 ) -> Step | None:
     """The end, if the result may go on behind the provider's cap: a total that reaches it may be cut off there too."""
     before, total = reach.before if reach else 0, _stated(page, place)
-    most = place.distinct if total is None else total
+    most = max(place.distinct, total or 0)  # a total that is too small must not hide that the cap was reached
     if config.max_records is None or most - before < config.max_records:
         return None
     return _record_cap(config, token or "")

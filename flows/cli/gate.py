@@ -1,0 +1,94 @@
+"""`patra gate`: the rate limiter of each source and credential."""
+
+import getpass
+import os
+import socket
+from typing import Annotated, Any
+
+import typer
+
+from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table, shown_instant
+from flows.wiring import open_app
+from ingest_core.model.instant import format_instant
+
+gate_app = typer.Typer(help="Show and clear the rate limiters of sources.", no_args_is_help=True)
+
+Key = Annotated[str, typer.Argument(help="A key, as `list` shows it.", show_default=False)]
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the rate limiter.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Hang these commands into the tree."""
+    add = gate_app.command
+    add("list", epilog="Example: patra gate list --json")(gate_list)
+    add("show", epilog="Example: patra gate show crossref:-")(gate_show)
+    add("clear", epilog="Example: patra gate clear crossref:- --reason 'their outage is over'")(gate_clear)
+    app.add_typer(gate_app, name="gate")
+
+
+def gate_list(*, as_json: AsJson = False) -> None:
+    """List rate limiters, and when each lets the next request through."""
+    with open_app() as app:
+        entries = app.rates.entries()
+    if as_json:
+        print_json(entries)
+        return
+    columns = ("key", "rate now", "rate configured", "open at", "changes")
+    rows = (
+        (one["key"], one["rate_now"], one["rate_configured"], _opening(one), len(one["last_changes"]))
+        for one in entries
+    )
+    print_table("rate limiters", columns, rows)
+
+
+def gate_show(key: Key, *, as_json: AsJson = False) -> None:
+    """Show one rate limiter, and what operators changed."""
+    with open_app() as app:
+        entry = app.rates.entry(key)
+    if as_json:
+        print_json([entry])
+    else:
+        _show(entry)
+
+
+def gate_clear(key: Key, reason: Reason, *, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Let a source be asked again now: end its cool-down, and make its tasks that wait for it due."""
+    with open_app() as app:
+        entry = app.rates.entry(key)
+        if on_terminal() and not (yes or as_json):
+            _show(entry)
+            if not typer.confirm("Clear it? The provider may have had a reason to close."):
+                raise typer.Abort
+        entry = app.rates.clear(key, reason, _operator())
+    if as_json:
+        print_json([entry])
+        return
+    due = entry["last_changes"][-1]["tasks_due"]
+    console.print(f"{key}: cleared; tasks that are due now: {due}", markup=False)
+
+
+def _operator() -> str:
+    """Who runs the command, as this machine knows them."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container may have no name for its user
+        name = f"uid {os.getuid()}"
+    return f"{name}@{socket.gethostname()}"
+
+
+def _show(entry: dict[str, Any]) -> None:
+    facts = {
+        "rate now": entry["rate_now"],
+        "rate configured": entry["rate_configured"],
+        "open at": _opening(entry),
+        "daily quota": entry["quota"]["limit"],
+    }
+    print_facts(f"rate limiter {entry['key']}", facts.items())
+    columns = ("at", "by", "change", "reason")
+    changes = ((shown_instant(one["at"]), *(one[name] for name in columns[1:])) for one in entry["last_changes"])
+    print_table("changes", columns, changes)
+
+
+def _opening(entry: dict[str, Any]) -> str:
+    return shown_instant(format_instant(entry["open_at"])) if entry["open_at"] else "now"

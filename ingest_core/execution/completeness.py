@@ -1,7 +1,8 @@
 """Whether a slice that was read to its end is complete.
 
 The law: a slice succeeds only if the distinct records of a pass reach the last stated total, or if two passes miss no
-more of it than is accepted; and, where pages were found by position, if two passes in a row brought the same records.
+more of it than is accepted; and, where pages were found by position, if two passes in a row brought the same records
+(in the same order, if a record came twice and no total is stated: a repeated record hints at a skipped one).
 """
 
 from dataclasses import dataclass

@@ -193,7 +193,7 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "gone": walk.counts.gone,
         "failed": walk.counts.quarantined,
         "late": walk.counts.late,
-        "distinctCount": len(walk.seen),
+        "distinctCount": len(walk.seen.ids),
         "retryCount": tally.retries,
         "tailProbeCount": tally.tail_probes,
         "429Count": tally.too_many,

@@ -45,11 +45,11 @@ from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import Routed, Router, too_many_unusable
 from ingest_core.execution.unset import UnsetCheck, readable
 from ingest_core.execution.walk import (
+    Listing,
     SliceRestart,
     Walk,
     accepted_end,
     after_page,
-    hash_set,
     judge,
     page_in_slice,
     place_of,
@@ -173,9 +173,9 @@ class TaskRunner:
         task = run.task
         rate = self._gate.live_rate(task.partition, task.spec.rate)
         checkpoint = resume_point(task.spec.paging, task.checkpoint, self._clock.now())
-        seen = hash_set(self._ledger.seen_ids(task, checkpoint.as_of)) if checkpoint.as_of else set()
+        seen = Listing.of(self._ledger.seen_ids(task, checkpoint.as_of) if checkpoint.as_of else b"")
         earlier = checkpoint.last_pass_from
-        known = hash_set(self._ledger.seen_ids(task, earlier, checkpoint.as_of)) if earlier else set()
+        known = Listing.of(self._ledger.seen_ids(task, earlier, checkpoint.as_of) if earlier else b"")
         detail_rate = self._detail_rate(task)
         fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, detail_rate=detail_rate, sleep=self._nap)
         # What came before this attempt may have been out of order.
@@ -299,7 +299,9 @@ class TaskRunner:
             after_empty=checkpoint.empties > 0,
         )
         bad_ids = partial(self._ledger.bad_ids, task)
-        work = partial(fetch_whole, walk.fetcher, walk.router, request, caller, at, bad_ids=bad_ids, known=walk.known)
+        work = partial(
+            fetch_whole, walk.fetcher, walk.router, request, caller, at, bad_ids=bad_ids, known=walk.known.ids
+        )
         if opens and task.range and task.range.is_unset:
             work = partial(UnsetCheck(walk.fetcher, task.window, task.range, caller).first_page, work)
         return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
@@ -342,15 +344,15 @@ class TaskRunner:
             message = f"{len(rejected)} of {live} records are unusable ({rejected[0].reason})"
             self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
             raise SchemaDrift(message)
-        seen_before = len(walk.seen)
-        walk.seen |= hash_set(hashes)
+        seen_before = len(walk.seen.ids)
+        walk.seen.add(hashes)
         walk.repetition = walk.repetition.after(hashes, walk.checkpoint.rewinds)
         walk.progress = walk.progress.after(records, task.window)
         decoded = page_in_slice(task, fetched.page, asked.token)
         step = accepted_end(walk, next_step(task.spec.paging, decoded, place_of(walk, batch, asked.token, routed)))
         step = decide_early_end(task, step, walk.progress, spent(walk, fetched), len(fetched.response.body))
         warn_of_budget(walk, step, spent(walk, fetched))
-        checkpoint = after_page(walk, batch, step, decoded, len(walk.seen) - seen_before)
+        checkpoint = after_page(walk, batch, step, decoded, len(walk.seen.ids) - seen_before)
         refuse_endless(walk, checkpoint, step)
         newest = max((record.updated_at for record in records), default=None)
         walk.observed_max = max(filter(None, (walk.observed_max, newest)), default=None)

@@ -1,5 +1,6 @@
 """One attempt at a slice, page after page: where it stands, and when it must begin again."""
 
+import hashlib
 import logging
 import time
 from dataclasses import dataclass, field, replace
@@ -46,9 +47,39 @@ class SliceRestart(Exception):
         self.code = code
 
 
-def hash_set(hashes: bytes) -> set[bytes]:
-    """The short hashes that stand one after the other."""
-    return {hashes[at : at + ID_HASH_BYTES] for at in range(0, len(hashes), ID_HASH_BYTES)}
+@dataclass
+class Listing:
+    """The records that one pass over a slice listed, as short hashes of their ids."""
+
+    ids: set[bytes] = field(default_factory=set)
+    length: int = 0
+    """Records listed, repeated ones included."""
+    order: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+    """Digest of the hashes in the order in which they came: it tells two orders apart in 32 bytes."""
+
+    @classmethod
+    def of(cls, hashes: bytes) -> "Listing":
+        """The listing of short hashes that are stored one after the other."""
+        listing = cls()
+        listing.add(hashes)
+        return listing
+
+    def add(self, hashes: bytes) -> None:
+        """List the records of the next page."""
+        one_by_one = range(0, len(hashes), ID_HASH_BYTES)
+        self.ids.update(hashes[at : at + ID_HASH_BYTES] for at in one_by_one)
+        self.length += len(one_by_one)
+        self.order.update(hashes)
+
+    def agrees_with(self, other: "Listing", *, counted: bool) -> bool:
+        """Whether both list the same records, and no repeated record hints at another that was skipped.
+
+        A record that comes twice may have moved, and another then moved up to a position that was already read. A total
+        (`counted`) shows that, and going back after it fell repeats records on purpose. Without one, a listing with
+        repetitions agrees only with one that is the same record by record.
+        """
+        once = self.length == len(self.ids) and other.length == len(other.ids)
+        return self.ids == other.ids and (counted or once or self.order.digest() == other.order.digest())
 
 
 @dataclass
@@ -59,11 +90,11 @@ class Walk:
     fetcher: Fetcher
     router: Router
     checkpoint: Checkpoint
-    seen: set[bytes]
-    """Short hashes of the records of this pass."""
+    seen: Listing
+    """The records of this pass."""
     keeper: LeaseKeeper
-    known: set[bytes] = field(default_factory=set)
-    """Short hashes of the records of the pass before."""
+    known: Listing = field(default_factory=Listing)
+    """The records of the pass before."""
     counts: Counts = field(default_factory=Counts)
     batches: int = 0
     observed_max: datetime | None = None
@@ -81,7 +112,7 @@ class Walk:
 
     def begin_pass(self) -> None:
         """Forget the pages of the last pass, but for the records it brought."""
-        self.known, self.seen = self.seen, set()
+        self.known, self.seen = self.seen, Listing()
         self.repetition, self.progress, self.step = Repetition(), Progress(), None
 
 
@@ -133,7 +164,7 @@ def place_of(walk: Walk, batch: Batch, token: str | None, routed: Routed) -> Pla
     return Place(
         token,
         batch.page_no,
-        distinct=len(walk.seen),
+        distinct=len(walk.seen.ids),
         total_before=at.total,
         rewinds=at.rewinds,
         repeats=walk.repetition.times,
@@ -166,7 +197,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
     """The checkpoint once the page is committed."""
     before = walk.checkpoint
     # One answer that holds exactly what its own total states, and has room for more, leaves nothing to shift.
-    confirmed = page.total == len(walk.seen) and page.count < walk.task.spec.paging.page_size
+    confirmed = page.total == len(walk.seen.ids) and page.count < walk.task.spec.paging.page_size
     counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
     shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
     certain = confirmed and not before.started
@@ -206,8 +237,8 @@ def judge(walk: Walk, checkpoint: Checkpoint) -> Verdict:
     task = walk.task
     return judge_end(
         checkpoint,
-        len(walk.seen),
-        agrees=checkpoint.passes > 0 and walk.seen == walk.known,
+        len(walk.seen.ids),
+        agrees=checkpoint.passes > 0 and walk.seen.agrees_with(walk.known, counted=checkpoint.total is not None),
         max_shortfall=task.spec.paging.max_shortfall,
         can_cut=can_halve(task),
     )
@@ -216,7 +247,7 @@ def judge(walk: Walk, checkpoint: Checkpoint) -> Verdict:
 def settled(walk: Walk, checkpoint: Checkpoint, verdict: Verdict) -> Checkpoint:
     """The checkpoint that a verdict on the last page leaves: a task that is retried must never find itself ended."""
     if verdict.judgement in (Judgement.COMPLETE, Judgement.ACCEPTED):
-        confirmed = checkpoint.total is not None and len(walk.seen) >= checkpoint.total
+        confirmed = checkpoint.total is not None and len(walk.seen.ids) >= checkpoint.total
         return replace(checkpoint, weak_end=not (confirmed or walk.task.ids))
     again = checkpoint.next_pass(verdict.missing)
     if verdict.judgement == Judgement.CUT:
@@ -234,7 +265,7 @@ def accepted_end(walk: Walk, step: Step) -> Step:
 def shortfall_note(walk: Walk, checkpoint: Checkpoint, verdict: Verdict) -> Rejected:
     """What quarantine keeps of missing records that were accepted."""
     task = walk.task
-    told = {"window": task.window.json(), "total": checkpoint.total, "received": len(walk.seen)}
+    told = {"window": task.window.json(), "total": checkpoint.total, "received": len(walk.seen.ids)}
     fragment = canonical_json({**told, **({"accepted": checkpoint.accepted} if checkpoint.accepted else {})})
     assert verdict.note is not None
     return Rejected(verdict.note, task.spec.response.total_path or "$", fragment, hash_text(fragment))

@@ -193,10 +193,11 @@ class SqlOutbox:
             connection.execute(sa.update(_TABLE).where(_TABLE.c.id.in_(found)).values(next_attempt_at=now))
 
     def _make_due(self, connection: sa.Connection, ids: Sequence[int]) -> int:
+        now = self._database.now(connection)  # one time for all: in SQL each row would get its own, in any order
         statement = (
             sa.update(_TABLE)
             .where(_TABLE.c.id.in_(ids))
-            .values(status_code=OutboxStatus.PENDING.value, attempts=0, next_attempt_at=self._database.now_sql())
+            .values(status_code=OutboxStatus.PENDING.value, attempts=0, next_attempt_at=now)
         )
         return connection.execute(statement).rowcount
 

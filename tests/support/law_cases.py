@@ -173,6 +173,18 @@ CASES: dict[str, Drawn] = {
         Habits(size=1, slots=(0,), units=1, hours=False, total=Total.NONE, churn=ARRIVES_AND_HIDES),
         Source(),
     ),
+    "churn by offset, without a total: one moves before each answer, and two passes agree by accident": (
+        Habits(
+            size=1,
+            slots=(0, 0),
+            units=5,
+            order=Order.DESCENDING,
+            total=Total.NONE,
+            churn=(Event(2, Change.ARRIVE, where=4), Event(4, Change.ARRIVE), Event(2, Change.ARRIVE)),
+            churn_always=Change.MOVE,
+        ),
+        Source(),
+    ),
     "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),
 }
 """One case for each cause that the search found."""

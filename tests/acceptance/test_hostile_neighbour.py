@@ -13,13 +13,14 @@ from tests.support.hostile_answers import HOSTILE, answer, page, record
 from tests.support.hostile_harvest import hostile_document, register
 from tests.support.hostile_provider import HostileProvider, hostile_provider
 from tests.support.patra import Patra, Row
-from tests.support.prefect import ControlRoom
+from tests.support.prefect import ControlRoom, until
 
 pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(2400)]
 
 HONEST = [f"honest_{letter}" for letter in "abcdefghijk"]
 PAGES, RECORDS = 20, 10
 MOST_SLOWER, NOISE_SECONDS = 1.10, 1.0
+DAY_SECONDS = 120
 AT_ONCE = {"minutes": 5, "at_once": len(HONEST) + 1}
 
 _WAYS = (
@@ -94,11 +95,14 @@ def seconds_taken(patra: Patra, room: ControlRoom, day: int, hostile: list[str])
     start = date(2026, 1, 1) + timedelta(days=day)
     period = ("--from", str(start), "--to", str(start + timedelta(days=1)))
     plans = {code: patra("plan", code, *period)["plan_id"] for code in (*hostile, *HONEST)}
-    room.run("executor/executor", AT_ONCE)
+    honest = f"plan_id IN ({', '.join(str(plans[code]) for code in HONEST)})"
+    unfinished = f"{honest} AND status_code IN ('QUEUED', 'DISPATCHED', 'EXECUTING')"
+    executor = room.begin("executor/executor", AT_ONCE)
+    until(lambda: not patra.rows("ing_task", "id", where=unfinished), DAY_SECONDS, f"the honest sources on {start}")
     for code in hostile:
-        patra.tried("cancel", "--plan", str(plans[code]))  # a task that waits for its next attempt is not in the way
-    chosen = ", ".join(str(plans[code]) for code in HONEST)
-    runs = patra.rows("ing_task_run", where=f"plan_id IN ({chosen})")
+        patra.tried("cancel", "--plan", str(plans[code]))  # the executor would wait for its next attempt
+    room.ended(executor)
+    runs = patra.rows("ing_task_run", where=honest)
     assert [run["status_code"] for run in runs] == ["SUCCEEDED"] * len(HONEST)
     return {run["provenance_code"]: (run["finished_at"] - run["started_at"]).total_seconds() for run in runs}
 

@@ -1,7 +1,5 @@
 """How a source is reached: where requests go, how they look, and how they are authorised."""
 
-import re
-
 from ingest_core.model.codes import AuthLocation, AuthType, BodyFormat, HttpMethod
 from ingest_core.model.credential_names import CredentialNames, how_to_allow
 from ingest_core.model.header import is_header_name, is_header_text
@@ -13,7 +11,6 @@ from ingest_core.registry.problems import BlockRules, Findings
 from ingest_core.registry.rows import Row
 
 _REQUEST_NAMES = frozenset({"contact"})
-_USER_INFO = re.compile(r"//.*@")
 
 
 def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | None:
@@ -75,7 +72,12 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
 
 def _masked(url: str | None) -> str | None:
     """A URL without the user and password that may stand in it, and without its query."""
-    return _USER_INFO.sub("//***@", url).partition("?")[0] if url else url
+    if not url:
+        return url
+    before, at, address = url.rpartition("@")
+    scheme, slashes, _ = before.partition("//")
+    masked = f"{scheme}//***@{address}" if slashes else f"***@{address}"
+    return (masked if at else url).partition("?")[0]
 
 
 def _is_plain_https(url: str | None) -> bool:

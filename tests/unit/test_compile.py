@@ -59,6 +59,21 @@ def test_the_shipped_source_compiles_to_what_its_file_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://me:hidden@x.org/v1", "https://***@x.org/v1"),
+        ("https://me:hid//den@x.org/v1?key=hidden", "https://***@x.org/v1"),
+        ("me:hidden@x.org", "***@x.org"),
+        ("https://x.org?key=hidden", "https://x.org"),
+    ],
+)
+def test_a_password_in_a_base_url_is_not_shown(url: str, shown: str) -> None:
+    found = problems_of(crossref_document(http={"base_url": url}))
+    assert {problem.value for problem in found} == {shown}
+    assert not any("hidden" in str(problem) for problem in found)
+
+
+@pytest.mark.parametrize(
     ("changes", "rule", "key", "value"),
     [
         ({"http": {"base_url": "http://x.org"}}, "BASE_URL_NOT_HTTPS", "http.base_url", "http://x.org"),

@@ -82,14 +82,17 @@ def _values(scope: Scope, name: bytes) -> list[str]:
 class OwnVisitors:
     """An ASGI application that answers only its own machine's pages and programs, over HTTP and websockets."""
 
-    def __init__(self, app: ASGIApp, others: Iterable[str], remedy: str) -> None:
+    def __init__(self, app: ASGIApp, others: Iterable[str], remedy: str, *, in_process: str | None = None) -> None:
+        """`in_process` is the host by which the server's own process calls the application without a socket."""
         self._app = app
         self._others = tuple(others)
         self._remedy = remedy
+        self._in_process = (in_process, None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse before the application sees anything."""
-        if scope["type"] not in ("http", "websocket"):
+        # A request over the network has its socket's address and port as `server`, whatever its headers say.
+        if scope["type"] not in ("http", "websocket") or scope["server"] == self._in_process:
             await self._app(scope, receive, send)
             return
         refusal = refusal_of(scope, own_hosts(*scope["server"], self._others))

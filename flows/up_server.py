@@ -19,6 +19,9 @@ from starlette.types import ASGIApp
 from deployments.visitors import OwnVisitors
 from ingest_core.settings import load_settings
 
+IN_MEMORY_HOST = "prefect-in-memory"
+"""The host by which Prefect's services, such as the actions of automations, call the API of their own process."""
+
 ROUND_SECONDS = 0.5
 _ROUNDS = ((120, 2), (10, 1), (1, 0))
 """How many rounds apart each generation is collected: the oldest once a minute."""
@@ -42,7 +45,7 @@ def _answer_own_visitors() -> None:
 
     def guarded(*arguments: Any, **options: Any) -> ASGIApp:
         remedy = "open it as 127.0.0.1 or localhost, or set PATRA_UP_ALLOWED_HOSTS"
-        return OwnVisitors(build(*arguments, **options), others, remedy)
+        return OwnVisitors(build(*arguments, **options), others, remedy, in_process=IN_MEMORY_HOST)
 
     prefect_server.create_app = guarded  # type: ignore[assignment]  # served, it is only called
 

@@ -4,13 +4,17 @@ import asyncio
 from typing import Any
 
 import httpx
+import prefect.server.api.server as prefect_server
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prefect.server.api.clients import OrchestrationClient
+from prefect.server.events.clients import PrefectServerEventsAPIClient
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from deployments.visitors import OwnVisitors, own_hosts, own_origins, refusal_of
+from flows.up_server import IN_MEMORY_HOST
 
 PORT = 4200
 HOSTS = own_hosts("127.0.0.1", PORT, ("patra.example.org", "localhost:8080"))
@@ -123,7 +127,7 @@ async def _app(scope: Scope, receive: Receive, send: Send) -> None:
 GUARDED = OwnVisitors(_app, (), "see the settings")
 
 
-def _sent(scope: dict[str, Any]) -> list[Message]:
+def _sent(scope: dict[str, Any], guarded: OwnVisitors = GUARDED) -> list[Message]:
     sent: list[Message] = []
 
     async def run() -> None:
@@ -133,7 +137,7 @@ def _sent(scope: dict[str, Any]) -> list[Message]:
         async def receive() -> Message:
             return {"type": "websocket.connect"}
 
-        await GUARDED(scope, receive, send)
+        await guarded(scope, receive, send)
 
     asyncio.run(run())
     return sent
@@ -148,6 +152,24 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
     answer = asyncio.run(ask())
     assert answer.status_code == 400
     assert answer.text == "Host 'evil.example:4200' is not this server's; see the settings\n"
+
+
+def test_prefects_own_services_reach_its_api_within_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Actions of automations call the API so: refused, no automation would do anything."""
+    guarded = OwnVisitors(_app, (), "see the settings", in_process=IN_MEMORY_HOST)
+    monkeypatch.setattr(prefect_server, "create_app", lambda: guarded)
+
+    async def ask() -> list[int]:
+        async with OrchestrationClient() as actions, PrefectServerEventsAPIClient() as events:
+            return [(await client._http_client.get("/health")).status_code for client in (actions, events)]
+
+    assert asyncio.run(ask()) == [200, 200]
+
+
+def test_a_request_over_the_network_cannot_claim_to_come_from_within_the_process() -> None:
+    guarded = OwnVisitors(_app, (), "see the settings", in_process=IN_MEMORY_HOST)
+    for host in (IN_MEMORY_HOST, f"{IN_MEMORY_HOST}:{PORT}"):
+        assert _sent(_scope([("Host", host)]), guarded)[0]["status"] == 400
 
 
 def test_websockets_of_other_pages_are_closed_before_they_are_open() -> None:

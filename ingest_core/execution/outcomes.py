@@ -89,14 +89,16 @@ def _to_be_cut(walk: Walk, reason: ResliceReason | None, why: str, code: str) ->
     """PARTIAL: what was read in order of time is covered, the rest is asked to be cut smaller."""
     message = f"{why}: housekeeping or the next plan cuts the slice smaller, and the watermark waits"
     error = {"level": ErrorLevel.L2.value, "code": code, "message": message}
+    covered = walk.progress.covered(walk.task)
+    weak = covered is not None and walk.checkpoint.total is None  # the order of time alone says that it is complete
     outcome = RunOutcome(
         TaskStatus.PARTIAL,
-        _stats(walk),
+        {**_stats(walk), "weakEnd": weak},
         as_of=walk.checkpoint.as_of,
         error=error,
         observed_max=walk.observed_max,
         reslice=reason,
-        covered=walk.progress.covered(walk.task),
+        covered=covered,
         arrivals=_arrivals(walk),
     )
     return outcome, _summary(walk, TaskStatus.PARTIAL, error)

@@ -217,7 +217,8 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
         counting=counts,
         unsure=(before.unsure and not certain) or shifted,
         empties=0 if page.count else before.empties + 1,
-        fruitless=0 if new_records or not page.count else before.fruitless + 1,
+        # Going back repeats records on purpose, at most MAX_REWINDS times.
+        fruitless=0 if new_records or not page.count or step.rewound else before.fruitless + 1,
         received=before.received + page.count,
         end_signal=step.signal if step.completes else None,
     )

@@ -1,5 +1,6 @@
 """Empty pages in the middle of a result: followed where the provider names a next place."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -72,8 +73,6 @@ def test_nine_empty_pages_in_a_row_are_followed(patra: Patra, shelf: Sandbox, tm
     [
         ("token", "none"),
         pytest.param("url", "exact", marks=pytest.mark.long),
-        pytest.param("offset", "exact", marks=pytest.mark.long),
-        pytest.param("page", "exact", marks=pytest.mark.long),
     ],
 )
 def test_ten_empty_pages_in_a_row_fail_the_task_and_name_the_key(
@@ -86,6 +85,34 @@ def test_ten_empty_pages_in_a_row_fail_the_task_and_name_the_key(
     assert set(ending.tasks) == {"FAILED"}
     assert "empty_page" in ending.messages
     assert not ending.succeeded
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
+def test_counted_empty_pages_up_to_the_total_cut_the_slice(
+    patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str
+) -> None:
+    """Positions beyond the total are the end of the result: what is missing then is found in smaller slices."""
+    shelf.configure(shelf=empty_pages(10))
+    register(patra, tmp_path, shelf_document(kind, pagination={"max_shortfall": 0}))
+    ending = harvest_day(patra, shelf)
+
+    assert set(ending.tasks) == {"PARTIAL", "SUCCEEDED"}
+    assert (missing(patra, shelf), shortfall_rows(patra)) == (set(), [])
+    assert_exact(patra, shelf)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", COUNTED_KINDS)
+def test_a_record_left_out_within_the_shortfall_is_recorded(
+    patra: Patra, shelf: Sandbox, tmp_path: Path, kind: str
+) -> None:
+    shelf.configure(shelf=empty_pages(10))
+    register(patra, tmp_path, shelf_document(kind))
+    harvest_day(patra, shelf)
+
+    notes = [json.loads(row["fragment"]) for row in shortfall_rows(patra)]
+    assert len(missing(patra, shelf)) == sum(note["total"] - note["received"] for note in notes)
 
 
 class TestASourceThatSaysEnd:

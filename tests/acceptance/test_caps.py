@@ -147,6 +147,7 @@ def _assert_completed(room: ControlRoom, runs: list[str], seconds: float) -> Non
 
 
 @pytest.mark.long
+@pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_executors_of_one_worker_stay_within_the_cap(
     patra: Patra, quiet_sandbox: Sandbox, small_room: ControlRoom

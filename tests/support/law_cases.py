@@ -185,6 +185,20 @@ CASES: dict[str, Drawn] = {
         ),
         Source(),
     ),
+    "an empty page in the scroll of an unfinished day, without a total": (
+        Habits(
+            kind=Kind.TOKEN,
+            size=2,
+            slots=(0, 0, 0, 0, 0, 0, 0, 0, 0, 1),
+            units=2,
+            hours=False,
+            total=Total.NONE,
+            cursor=Cursor.SCROLL,
+            empty_run=1,
+            faults=((1, Fault.EMPTY),),
+        ),
+        Source(ascending=True),
+    ),
     "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),
 }
 """One case for each cause that the search found."""

@@ -63,7 +63,8 @@ def judge_end(
     missing = max(0, checkpoint.total - distinct) if checkpoint.total is not None else 0
     # Records that left before they were read, or that a token skipped: the largest total was never reached.
     left = distinct < (checkpoint.most_total or 0) and not missing
-    unstable = (checkpoint.unsure or left) and not agrees
+    # Where the pass before missed some, one that repeats it misses the same: the total fell to what both brought.
+    unstable = (checkpoint.unsure and not agrees) or (left and not (agrees and checkpoint.shortfall is None))
     why = f"{distinct} of {'an unknown number of' if checkpoint.total is None else checkpoint.total} records came"
     if checkpoint.accepted is not None and (missing or unstable):
         return Verdict(Judgement.ACCEPTED, f"{why}, accepted by an operator ({checkpoint.accepted})", missing)

@@ -36,6 +36,22 @@ CASES: dict[str, Drawn] = {
         Habits(kind=Kind.TOKEN, slots=SIX, units=1, empty_after=1, empty_run=1),
         Source(),
     ),
+    "has_more is false too early, twice, and the total falls to what both passes brought": (
+        Habits(
+            kind=Kind.TOKEN,
+            size=2,
+            slots=(0, 0, 2, 2, 2, 2, 2),
+            units=5,
+            hours=False,
+            order=Order.DESCENDING,
+            more=More.FALSE_EARLY,
+            cap=6,
+            cap_style=Cap.REFUSED,
+            faults=((1, Fault.EMPTY),),
+            churn=(Event(request=7, change=Change.LEAVE),),
+        ),
+        Source(),
+    ),
     "an empty page with a token, without a total": (
         Habits(kind=Kind.TOKEN, slots=SIX, units=1, total=Total.NONE, empty_after=1, empty_run=2),
         Source(),

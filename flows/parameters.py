@@ -226,7 +226,8 @@ class BackfillParameters(PlanForm):
     window_from: datetime = Field(title="From", description="The first day to read (UTC).", json_schema_extra=_BY_DAY)
     window_to: To = Field(
         default=None,
-        description="The first day not to read any more (UTC). Left out: up to where the harvest stands.",
+        description="The first day not to read any more (UTC). Left out: up to where the harvest began, or up to now "
+        "if there is no harvest.",
     )
     campaign: Campaign = Field(
         default=None,

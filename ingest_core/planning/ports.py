@@ -99,8 +99,8 @@ class PlanTransaction(Protocol):
     def lock_cursor(self, namespace: Namespace) -> CursorState | None:
         """The namespace's watermark, locked until the transaction ends."""
 
-    def watermark(self, namespace: Namespace) -> datetime | None:
-        """Another namespace's watermark, as it is now."""
+    def other_cursor(self, namespace: Namespace) -> CursorState | None:
+        """Another namespace's watermark, as it is now; nothing is locked."""
 
     def predecessor(self, namespace: Namespace) -> datetime | None:
         """The watermark of the Registry's query before this one, if there was one; a trigger's own query is none."""

@@ -67,7 +67,7 @@ class Proposal:
             return Anchor(window.start, window)
         asked = request.user_from or window.start
         value = window.end if self.newest_first else window.start
-        return Anchor(value, window, min(asked, window.start), request.user_to, self.newest_first)
+        return Anchor(value, window, min(asked, window.start), request.user_to or window.end, self.newest_first)
 
 
 class Proposer:
@@ -115,14 +115,14 @@ class Proposer:
 
     def _backfill(self) -> Proposal:
         request, spec, config, now = self._request, self._spec, self._spec.time, self._now
-        forward = self._transaction.watermark(_forward(spec))
+        forward = self._transaction.other_cursor(_forward(spec))
         campaign = request.campaign or self._campaign(forward)
         namespace = campaign_namespace(spec, campaign, newest_first=request.newest_first)
         cursor = self._transaction.lock_cursor(namespace)
         decision = resolve_backfill(request, cursor, config, now, forward)
         return Proposal(namespace, decision, config, campaign, cursor, newest_first=request.newest_first)
 
-    def _campaign(self, forward: datetime | None) -> str:
+    def _campaign(self, forward: CursorState | None) -> str:
         """A name from what was asked for; where nothing was, from the window itself."""
         request, spec = self._request, self._spec
         ends = [request.user_from, request.user_to]

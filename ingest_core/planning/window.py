@@ -91,17 +91,24 @@ def resolve_backfill(
     cursor: CursorState | None,
     config: WindowSpec,
     now: datetime,
-    forward: datetime | None = None,
+    forward: CursorState | None = None,
     lag_why: str = "configured",
 ) -> WindowDecision:
-    """The window a campaign may cover now; `forward` is the harvest's watermark, which it never passes."""
+    """The window a campaign may cover now.
+
+    `forward` is the cursor of the harvest of the same query. No campaign passes its watermark; a new one without an
+    upper bound ends at its anchor, since the harvest reads everything from there on.
+    """
     _refuse_outside_campaign(request, cursor)
     sums = _begin(request, config, now, lag_why)
     sums.given("watermark", cursor.value if cursor else None, "how far this campaign has read without a hole")
-    sums.given("forward", forward, "the harvest's watermark")
+    sums.given("forward", forward.value if forward else None, "the harvest's watermark")
+    sums.given("forward.from", forward.anchor if forward else None, "where the harvest began")
     sums.given("campaign.from", cursor.bound_from if cursor else None, "the lower bound the campaign was begun with")
     sums.given("campaign.to", cursor.bound_to if cursor else None, "the upper bound the campaign was begun with")
     sums.set("to", "MIN", "user.to", "campaign.to", "forward", "now_safe", why="never beyond any of them")
+    if cursor is None and request.user_to is None and forward:
+        sums.set("to", "MIN", "to", "forward.from", why="the harvest reads what is newer")
     if request.newest_first:
         _first(sums, config, ("user.from", "campaign.from"), below="to")
     elif cursor:
@@ -112,7 +119,8 @@ def resolve_backfill(
     if cursor and request.newest_first:
         sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
     sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
-    return _decided(sums, "fill", _backfill_warnings(request, cursor, sums))
+    decision = _decided(sums, "fill", _backfill_warnings(request, cursor, sums))
+    return _with_way_out(decision, request, cursor, forward)
 
 
 def resolve_update(
@@ -173,7 +181,9 @@ def _first(sums: Arithmetic, config: WindowSpec, candidates: tuple[str, ...], be
 
 def _align(sums: Arithmetic, config: WindowSpec) -> None:
     for name in ("from", "to"):
-        if config.mode == WindowMode.CALENDAR and config.align_to:
+        # A campaign that ends where the harvest began ends there exactly: no time may lie between the two.
+        meets = name == "to" and sums.values["to"] == sums.values.get("forward.from")
+        if config.mode == WindowMode.CALENDAR and config.align_to and not meets:
             sums.set(name, "FLOOR_CALENDAR", name, config.align_to, why="mode CALENDAR")
         moment = sums.values[name]
         assert isinstance(moment, datetime)
@@ -225,8 +235,36 @@ def _refuse_outside_campaign(request: PlanRequest, cursor: CursorState | None) -
         )
 
 
+def _with_way_out(
+    decision: WindowDecision, request: PlanRequest, cursor: CursorState | None, forward: CursorState | None
+) -> WindowDecision:
+    """The decision; where a period without an upper bound is the harvest's already, it says how to read it again."""
+    if not decision.reason or cursor or request.user_to or forward is None or request.user_from is None:
+        return decision
+    if request.user_from < forward.anchor:
+        return decision
+    began = format_instant(forward.anchor)
+    return replace(decision, reason=f"{decision.reason}; the harvest reads from {began} on: to read it again, give to")
+
+
 def _backfill_warnings(request: PlanRequest, cursor: CursorState | None, sums: Arithmetic) -> list[str]:
-    """A campaign that runs down begins where it could begin at first: what is newer then is no part of it."""
+    """What a campaign leaves out, and a reader may expect in it."""
+    return [*_left_below_the_harvest(request, cursor, sums), *_left_above(request, cursor, sums)]
+
+
+def _left_below_the_harvest(request: PlanRequest, cursor: CursorState | None, sums: Arithmetic) -> list[str]:
+    """A harvest that began after the campaign may have begun above its end."""
+    harvest = sums.values["forward.from"]
+    if request.user_to or cursor is None or cursor.bound_to is None or not isinstance(harvest, datetime):
+        return []
+    if harvest <= cursor.bound_to:
+        return []
+    end, began = format_instant(cursor.bound_to), format_instant(harvest)
+    return [f"this campaign ends at {end} and the harvest began at {began}: a BACKFILL from {end} reads the rest"]
+
+
+def _left_above(request: PlanRequest, cursor: CursorState | None, sums: Arithmetic) -> list[str]:
+    """A campaign that runs down begins where it could begin at first."""
     began = cursor.anchor if cursor else sums.values["to"]
     if not request.newest_first or request.user_to is None or not isinstance(began, datetime):
         return []

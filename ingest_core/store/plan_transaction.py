@@ -97,7 +97,13 @@ class SqlPlanTransaction:
 
     def lock_cursor(self, namespace: Namespace) -> CursorState | None:
         """The namespace's watermark, locked until the transaction ends."""
-        row = cursor_row(self._connection, namespace, lock=self._lock)
+        return self._cursor_state(namespace, cursor_row(self._connection, namespace, lock=self._lock))
+
+    def other_cursor(self, namespace: Namespace) -> CursorState | None:
+        """Another namespace's watermark, as it is now; nothing is locked."""
+        return self._cursor_state(namespace, cursor_row(self._connection, namespace))
+
+    def _cursor_state(self, namespace: Namespace, row: sa.Row[Any] | None) -> CursorState | None:
         if row is None:
             return None
         now = self._database.now(self._connection)
@@ -113,11 +119,6 @@ class SqlPlanTransaction:
             lag_changed_at=min(row.lag_changed_at, now) if row.lag_changed_at else None,
             ahead=row.normalized_instant if ahead else None,
         )
-
-    def watermark(self, namespace: Namespace) -> datetime | None:
-        """Another namespace's watermark, as it is now."""
-        row = cursor_row(self._connection, namespace)
-        return self._believed(namespace, row) if row else None
 
     def _believed(self, namespace: Namespace, row: sa.Row[Any]) -> datetime:
         return believed_value(self._connection, namespace, row, self._database.now(self._connection))

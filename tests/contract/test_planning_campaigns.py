@@ -20,7 +20,7 @@ from tests.support.planning_store import (
     set_up,
     task_windows,
 )
-from tests.support.stores import at, column, contents, rows
+from tests.support.stores import at, change, column, contents, rows
 
 BACKFILLS = ing_task.c.operation_code == "BACKFILL"
 
@@ -182,6 +182,35 @@ def test_an_oldest_first_campaign_follows_the_harvest_up_to_its_own_end(desk: De
     desk.work()
     fill(desk)
     assert task_windows(desk.database, BACKFILLS) == [(hour, hour + 1) for hour in range(9)]
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_campaign_without_an_end_leaves_to_the_harvest_what_is_the_harvests(desk: Desk, newest_first: bool) -> None:
+    """Its end is where the harvest began, and stays there however far the harvest goes on."""
+    desk.plan(5, 9)
+    desk.work()
+    assert fill(desk, 0, newest_first=newest_first).plan.end == at(5)
+    assert cursor_of(desk, newest_first=newest_first).bound_to == at(5)
+    desk.work()
+    assert fill(desk, 0, newest_first=newest_first).plan.slices == 0
+    assert task_windows(desk.database, BACKFILLS) == [(hour, hour + 1) for hour in range(5)]
+
+
+def test_a_campaign_without_an_end_and_without_a_harvest_ends_where_its_first_plan_did(desk: Desk) -> None:
+    first = fill(desk, 0, now=3)
+    desk.work()
+    again = fill(desk, 0, now=6)
+    assert cursor_of(desk).bound_to == first.plan.end
+    assert (again.plan.slices, again.plan.end) == (0, first.plan.end)
+
+
+def test_a_campaign_that_an_earlier_version_left_open_stays_open(desk: Desk) -> None:
+    desk.plan(5, 9)
+    desk.work()
+    fill(desk, 0)
+    desk.work()
+    change(desk.database, ing_cursor, ing_cursor.c.operation_code == "BACKFILL", bound_to=None)
+    assert fill(desk, 0).plan.end == at(9)
 
 
 def test_a_backfill_never_touches_the_cursor_of_the_harvest(desk: Desk) -> None:

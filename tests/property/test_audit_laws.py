@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ingest_core.model.codes import Operation, TimeUnit, WindowMode
 from ingest_core.model.errors import BadInput
+from ingest_core.model.instant import unit_grid
 from ingest_core.model.slice_codes import CalendarUnit
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.work import CursorState
@@ -134,13 +135,13 @@ def test_of_a_harvest(
     check(decision)
 
 
-@given(st.data(), st.none() | cursors(), configs(), moments, st.none() | whole_millis, st.booleans())
+@given(st.data(), st.none() | cursors(), configs(), moments, st.none() | cursors(), st.booleans())
 def test_of_a_campaign(
     data: st.DataObject,
     cursor: CursorState | None,
     config: WindowSpec,
     now: datetime,
-    forward: datetime | None,
+    forward: CursorState | None,
     newest_first: bool,
 ) -> None:
     request = data.draw(requests(Operation.BACKFILL, newest_first))
@@ -150,7 +151,11 @@ def test_of_a_campaign(
         assert cursor
         return
     check(decision)
-    assert forward is None or decision.end <= forward
+    assert forward is None or decision.end <= forward.value
+    if forward and cursor is None and request.user_to is None:
+        assert decision.end <= forward.anchor, "what the harvest reads is read again"
+        safe = unit_grid(config.unit, config.time_zone).floor(now - config.lag)
+        assert decision.end == forward.anchor or forward.anchor > safe, "time lies between campaign and harvest"
 
 
 @given(requests(Operation.UPDATE), st.none() | cursors(), configs(), moments)

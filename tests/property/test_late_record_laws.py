@@ -15,7 +15,7 @@ from ingest_core.model.instant import CALENDAR_LENGTH, MILLISECOND, UNIT_LENGTH
 from ingest_core.model.slice_codes import CalendarUnit, EstimateMethod
 from ingest_core.model.spec import SlicingSpec, SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage
+from ingest_core.model.work import Coverage, CursorState
 from ingest_core.planning.estimate import Estimator
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import resolve_backfill
@@ -328,6 +328,11 @@ def check_campaign(campaign: Harvest, now: datetime, low: datetime, high: dateti
     assert campaign.store.cursor.value == (begun.start if campaign.request.newest_first else begun.end)
 
 
+def harvested(now: datetime, ago: int | None) -> CursorState | None:
+    """A harvest whose watermark stands so many minutes ago, if there is one."""
+    return None if ago is None else CursorState(now - ago * MINUTE, now - 9000 * MINUTE)
+
+
 AGO, LENGTH, FORWARD = st.integers(60, 9000), st.integers(1, 9000), st.none() | st.integers(0, 9000)
 LUCK = st.lists(st.lists(st.booleans(), min_size=1, max_size=2), max_size=8)
 
@@ -337,7 +342,7 @@ def test_a_campaign_oldest_first_reads_all_it_was_begun_with_once(
     window: dict[str, Any], ago: int, length: int, forward: int | None, luck: list[list[bool]]
 ) -> None:
     campaign, now = campaign_of(window, newest_first=False), STARTS[0]
-    campaign.store.forward = None if forward is None else now - forward * MINUTE
+    campaign.store.forward = harvested(now, forward)
     low = now - ago * MINUTE
 
     check_campaign(campaign, now, low, low + length * MINUTE, luck)
@@ -348,7 +353,7 @@ def test_a_campaign_newest_first_reads_all_it_was_begun_with_once(
     window: dict[str, Any], ago: int, length: int, forward: int | None, luck: list[list[bool]]
 ) -> None:
     campaign, now = campaign_of(window, newest_first=True), STARTS[0]
-    campaign.store.forward = None if forward is None else now - forward * MINUTE
+    campaign.store.forward = harvested(now, forward)
     low = now - ago * MINUTE
 
     check_campaign(campaign, now, low, low + length * MINUTE, luck)

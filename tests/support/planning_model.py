@@ -189,12 +189,12 @@ class Memory:
     cursor: CursorState | None = None
     events: list[Coverage] = field(default_factory=list)
     work: list[Work] = field(default_factory=list)
-    forward: datetime | None = None
+    forward: CursorState | None = None
 
     def lock_cursor(self, _namespace: Namespace) -> CursorState | None:
         return self.cursor
 
-    def watermark(self, _namespace: Namespace) -> datetime | None:
+    def other_cursor(self, _namespace: Namespace) -> CursorState | None:
         return self.forward
 
     def predecessor(self, _namespace: Namespace) -> datetime | None:

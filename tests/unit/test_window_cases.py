@@ -47,13 +47,15 @@ def backfill(
     bounds: tuple[str | None, str | None] = (None, None),
     newest_first: bool = False,
     now: str = NOW,
+    began: str | None = None,
     **window: Any,
 ) -> WindowDecision:
-    """The window of a campaign; with a watermark it has begun."""
+    """The window of a campaign; with a watermark it has begun. `forward`: a harvest's watermark, begun at `began`."""
     low, high = (at(bound) if bound else None for bound in bounds)
     cursor = CursorState(at(watermark), at(watermark), bound_from=low, bound_to=high) if watermark else None
     asked = request(Operation.BACKFILL, user, newest_first)
-    return resolve_backfill(asked, cursor, crossref_spec(window=window).time, at(now), at(forward) if forward else None)
+    ahead = CursorState(at(forward), at(began or forward)) if forward else None
+    return resolve_backfill(asked, cursor, crossref_spec(window=window).time, at(now), ahead)
 
 
 def harvest(
@@ -98,6 +100,8 @@ DAY = {"mode": "CALENDAR", "align_to": "DAY"}
 OLD = ("2026-01-01", "2026-02-01")
 BEGUN = {"watermark": "2026-01-15", "bounds": OLD}
 
+HARVESTED: dict[str, Any] = {"forward": "2026-02-28", "began": "2026-02-10"}
+
 BASELINE, BEFORE = {"baseline": "2026-01-01"}, {"before": "2026-03-05"}
 SINCE_FEBRUARY = {"user": ("2026-02-01", None)}
 
@@ -141,6 +145,35 @@ BACKFILL = [
     # fromCandidate without a watermark: user.from, else one window back
     Case("user.from", ("2026-01-01", "12:00"), {"user": ("2026-01-01", None)}),
     Case("both", OLD, {"user": OLD}),
+    # without user.to it ends where the harvest began, exactly; what was begun keeps its end
+    Case("up to the anchor", ("2026-01-01", "2026-02-10"), {"user": ("2026-01-01", None), **HARVESTED}),
+    Case("one window below the anchor", ("2026-02-09", "2026-02-10"), HARVESTED),
+    Case(
+        "above the anchor with user.to",
+        ("2026-02-20", "2026-02-25"),
+        {"user": ("2026-02-20", "2026-02-25"), **HARVESTED},
+    ),
+    Case("from above the anchor", None, {"user": ("2026-02-20", None), **HARVESTED}),
+    Case(
+        "newest first, down from the anchor",
+        ("2026-01-01", "2026-02-10"),
+        {"user": ("2026-01-01", None), "newest_first": True, **HARVESTED},
+    ),
+    Case(
+        "begun with an end above the anchor",
+        ("2026-01-15", "2026-02-20"),
+        {"watermark": "2026-01-15", "bounds": ("2026-01-01", "2026-02-20"), **HARVESTED},
+    ),
+    Case(
+        "begun and open above: past the anchor",
+        ("2026-01-15", "2026-02-28"),
+        {"watermark": "2026-01-15", "bounds": ("2026-01-01", None), **HARVESTED},
+    ),
+    Case(
+        "aligned, up to an anchor within a day",
+        ("2026-01-01", "2026-02-10T07:00Z"),
+        {"user": ("2026-01-01", None), "forward": "2026-02-28", "began": "2026-02-10T07:00Z", **DAY},
+    ),
     Case("user.from beyond forward", None, {"user": ("2026-03-01", None), "forward": "2026-02-28"}),
     # with a watermark: max(backfillWM, user.from?), and never beyond what the campaign was begun with
     Case("it goes on where it stopped", ("2026-01-15", "2026-02-01"), BEGUN),
@@ -205,6 +238,21 @@ def test_a_campaign_newest_first_is_not_asked_for_more_than_where_it_began() -> 
     asked = request(Operation.BACKFILL, (None, "2026-03-01"), newest_first=True)
     with pytest.raises(BadInput, match="2026-03-01"):
         resolve_backfill(asked, begun, crossref_spec().time, at(NOW))
+
+
+def test_a_period_that_the_harvest_reads_is_told_with_the_way_to_read_it_again() -> None:
+    reason = backfill(("2026-02-20", None), **HARVESTED).reason
+    assert reason is not None
+    assert reason.endswith("the harvest reads from 2026-02-10T00:00:00.000000Z on: to read it again, give to")
+
+
+def test_a_harvest_that_began_above_the_end_of_a_campaign_is_told() -> None:
+    later = backfill(watermark="2026-02-01", bounds=OLD, **HARVESTED)
+    (warning,) = later.warnings
+    assert warning.startswith("this campaign ends at 2026-02-01T00:00:00.000000Z and the harvest began at 2026-02-10T")
+    assert warning.endswith("a BACKFILL from 2026-02-01T00:00:00.000000Z reads the rest")
+    assert backfill(watermark="2026-02-01", bounds=("2026-01-01", "2026-02-10"), **HARVESTED).warnings == []
+    assert backfill((None, "2026-02-01"), watermark="2026-02-01", bounds=OLD, **HARVESTED).warnings == []
 
 
 UPDATE = [

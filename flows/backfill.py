@@ -5,7 +5,7 @@ from typing import Any
 from prefect import flow
 
 from flows.parameters import BackfillParameters
-from flows.planning import run_plan
+from flows.planning.steps import run_plan
 
 
 @flow(name="backfill", flow_run_name="{parameters.label}", validate_parameters=True)

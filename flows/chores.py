@@ -5,9 +5,9 @@ from datetime import timedelta
 from threading import Timer
 from types import MappingProxyType
 
-from flows.limits import keep_limits
 from flows.parameters import HousekeepingPart
-from flows.slot_audit import reconcile_slots
+from flows.slots.audit import reconcile_slots
+from flows.slots.limits import keep_limits
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError, Unreachable
 from ingest_core.registry.difference import describe_merge

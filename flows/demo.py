@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings as SandboxSettings
-from flows.environment import environment
-from flows.wiring import open_app
+from flows.process.application import open_app
+from flows.process.environment import environment
 from ingest_core.bootstrap import App, prepare_demo_database
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.model.instant import format_instant, parse_instant

@@ -20,13 +20,13 @@ from prefect.futures import PrefectFuture
 from prefect.states import Cancelled, Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.execution_page import tags_of
-from flows.execution_watch import ExecutionWatch
-from flows.logs import end_by_state
+from flows.execution.page import tags_of
+from flows.execution.progress import ExecutionWatch
 from flows.parameters import ExecuteParameters
-from flows.signals import stopped_by_signals
-from flows.slots import Slots
-from flows.wiring import open_app
+from flows.process.application import open_app
+from flows.process.logs import end_by_state
+from flows.process.signals import stopped_by_signals
+from flows.slots.slot import Slots
 from ingest_core.bootstrap import App
 from ingest_core.execution.conclusion import conclude
 from ingest_core.execution.outcomes import RunSummary
@@ -35,7 +35,8 @@ from ingest_core.execution.shift import Bounds
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import PatraError, Refused
 from ingest_core.model.naming import slice_name
-from ingest_core.model.work import Due, FlowRun, Task
+from ingest_core.model.partition import Due
+from ingest_core.model.task import FlowRun, Task
 
 
 @dataclass

@@ -10,7 +10,7 @@ from prefect.states import Completed
 
 from flows.chores import CHORES
 from flows.parameters import HousekeepingParameters, HousekeepingPart
-from flows.wiring import open_app
+from flows.process.application import open_app
 
 PART_SECONDS = 120
 """A part that takes longer has failed; what it had done by then stays done."""

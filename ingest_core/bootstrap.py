@@ -32,24 +32,26 @@ from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, references_of, rows_of
 from ingest_core.settings import Settings, load_settings
 from ingest_core.shipped import shipped_sources
-from ingest_core.store.caps import LiveCaps
-from ingest_core.store.cursor_adoption import SqlCursorAdoption
-from ingest_core.store.cursor_compaction import SqlCursorCompaction
-from ingest_core.store.cursor_reports import SqlCursorReports
-from ingest_core.store.cursor_store import SqlCursorStore
-from ingest_core.store.database import Database
-from ingest_core.store.dictionary import seed_dictionary
-from ingest_core.store.item_reader import SqlItemReader
-from ingest_core.store.outbox import SqlOutbox
-from ingest_core.store.plan_store import SqlPlanStore
-from ingest_core.store.quarantine_store import SqlQuarantineStore
-from ingest_core.store.rate_control import SqlRateControl
-from ingest_core.store.rate_gate import SqlRateGate
-from ingest_core.store.readside import SqlReadside
-from ingest_core.store.record_merge import SqlRecordMerge
-from ingest_core.store.registry_store import SqlRegistryStore
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.schema import (
+from ingest_core.store.cursors.adoption import SqlCursorAdoption
+from ingest_core.store.cursors.compaction import SqlCursorCompaction
+from ingest_core.store.cursors.store import SqlCursorStore
+from ingest_core.store.engine.database import Database
+from ingest_core.store.gate.caps import LiveCaps
+from ingest_core.store.gate.rate_control import SqlRateControl
+from ingest_core.store.gate.rate_gate import SqlRateGate
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.outbox.messages import SqlOutbox
+from ingest_core.store.plans.store import SqlPlanStore
+from ingest_core.store.queue.task_queue import SqlTaskQueue
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.records.item_reader import SqlItemReader
+from ingest_core.store.records.quarantine_store import SqlQuarantineStore
+from ingest_core.store.records.record_merge import SqlRecordMerge
+from ingest_core.store.registry.sources import SqlRegistryStore
+from ingest_core.store.reports.cursors import SqlCursorReports
+from ingest_core.store.reports.work import SqlReadside
+from ingest_core.store.schema.dictionary import seed_dictionary
+from ingest_core.store.schema.versions import (
     DEMO,
     current_revision,
     drop_schema,
@@ -59,8 +61,6 @@ from ingest_core.store.schema import (
     refuse_other_schema,
     upgrade_schema,
 )
-from ingest_core.store.task_queue import SqlTaskQueue
-from ingest_core.store.work_control import SqlWorkControl
 from ingest_core.transport.auth import installed_hooks
 from ingest_core.transport.credentials import SecretReader, Secrets
 from ingest_core.transport.http import HttpUpstream

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from ingest_core.store.tables import metadata
+from ingest_core.store.schema.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

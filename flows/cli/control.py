@@ -5,13 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json
-from flows.wiring import open_app
-from flows.wording import counted
+from flows.process.application import open_app
+from flows.text.wording import counted
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
+from ingest_core.model.partition import Partition
 from ingest_core.model.scope import ScopeKind, WorkScope
-from ingest_core.model.work import Partition
 from ingest_core.registry.rows import partitions_of
 
 PlanId = Annotated[str | None, typer.Option("--plan", help="All of this plan's tasks.", show_default=False)]

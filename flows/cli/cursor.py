@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from rich.progress import track
 
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
-from flows.wiring import open_app
+from flows.process.application import open_app
 from ingest_core.bootstrap import App
 from ingest_core.cursor.adoption import Adoption
 from ingest_core.cursor.choice import heir_of, one_of
@@ -20,8 +20,8 @@ from ingest_core.cursor.rebuild import Rebuilt, Verdict, applied
 from ingest_core.model.codes import CursorType, Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.whole_number import LARGEST_COUNT
-from ingest_core.model.work import Namespace
 
 cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
 

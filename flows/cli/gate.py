@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table, shown_instant
-from flows.wiring import open_app
+from flows.process.application import open_app
 from ingest_core.model.instant import format_instant
 
 gate_app = typer.Typer(help="Show and clear the rate limiters of sources.", no_args_is_help=True)

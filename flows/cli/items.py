@@ -6,7 +6,7 @@ import typer
 
 from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
 from flows.cli.screen import AsJson
-from flows.wiring import open_app
+from flows.process.application import open_app
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.stored_item import ItemChoice

@@ -10,7 +10,7 @@ import typer
 
 from flows.cli import control, cursor, demo, gate, items, outbox, plan, quarantine, registry, room, source, work, worker
 from flows.cli.screen import console, print_error
-from flows.logs import configure_logging
+from flows.process.logs import configure_logging
 from ingest_core import __version__
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.settings import load_settings

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
-from flows.signals import stopped_by_signals
-from flows.wiring import open_app
+from flows.process.application import open_app
+from flows.process.signals import stopped_by_signals
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.errors import BadInput, ExitCode, PatraError

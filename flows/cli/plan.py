@@ -10,8 +10,8 @@ import typer
 from flows.cli.files import read_file, read_stdin
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
 from flows.cli.source import read_assignments
-from flows.wiring import open_app
-from flows.wording import spelled
+from flows.process.application import open_app
+from flows.text.wording import spelled
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant, parse_instant, within_reach

@@ -7,7 +7,7 @@ import typer
 
 from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
-from flows.wiring import open_app
+from flows.process.application import open_app
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput, Refused

@@ -8,7 +8,7 @@ import typer
 
 from flows.cli.files import read_file, write_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
-from flows.wiring import open_app
+from flows.process.application import open_app
 from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrade_database
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.instant import format_instant

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table
-from flows.wiring import open_app
+from flows.process.application import open_app
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def deploy(
     """Bring the Prefect server at PREFECT_API_URL in step: pool, limits, deployments, schedules, automations."""
     from flows.deploying.deploy import DeployOptions  # noqa: PLC0415 - Prefect is slow to load
     from flows.deploying.deploy import deploy as bring_in_step  # noqa: PLC0415
-    from flows.prefect_api import server_url  # noqa: PLC0415
+    from flows.prefect_api.client import server_url  # noqa: PLC0415
 
     server_url()
     with open_app() as app:
@@ -58,7 +58,7 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Run a private Prefect server, a worker and simulated providers, with everything deployed, until Ctrl-C."""
-    from flows.up import UpOptions, run_up  # noqa: PLC0415 - the sandbox takes time to load
+    from flows.up.control_room import UpOptions, run_up  # noqa: PLC0415 - the sandbox takes time to load
 
     run_up(UpOptions(port, sandbox=not no_sandbox), _say, _print_room if as_json else _show_room)
 

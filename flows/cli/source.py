@@ -11,7 +11,7 @@ import typer
 
 from flows.cli.files import is_file, read_file, write_file
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
-from flows.wiring import open_app, read_prefect_secret
+from flows.process.application import open_app, read_prefect_secret
 from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks, strategies
 from ingest_core.gate.ports import RateGate
 from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck

@@ -6,15 +6,15 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table
-from flows.signals import stopped_by_signals
-from flows.wiring import open_app
+from flows.process.application import open_app
+from flows.process.signals import stopped_by_signals
 from ingest_core.bootstrap import App
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.execution.shift import Bounds, Nobody
 from ingest_core.model.errors import ExitCode, PatraError
+from ingest_core.model.task import Task
 from ingest_core.model.whole_number import LARGEST_COUNT
-from ingest_core.model.work import Task
 
 OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
 

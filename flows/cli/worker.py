@@ -32,8 +32,8 @@ def worker(
     as_json: AsJson = False,
 ) -> None:
     """Work flow runs until SIGTERM or Ctrl-C; then take no new one, and end when those in hand have ended."""
-    from flows.prefect_api import open_prefect, server_url  # noqa: PLC0415 - Prefect is slow to load
-    from flows.worker import DrainingWorker, work  # noqa: PLC0415 - the same
+    from flows.prefect_api.client import open_prefect, server_url  # noqa: PLC0415 - Prefect is slow to load
+    from flows.prefect_api.worker import DrainingWorker, work  # noqa: PLC0415 - the same
 
     server_url()
     with suppress(Unreachable), open_prefect() as client:  # the worker asks again; a wrong password it would repeat

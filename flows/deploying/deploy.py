@@ -12,8 +12,8 @@ from flows.deploying.harvests import harvest_deployments
 from flows.deploying.pools import keep_pool
 from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
 from flows.deploying.schedules import declared_schedules, executors_present
-from flows.limits import LimitChange, keep_limits
-from flows.prefect_api import PLANNER, open_prefect, server_url
+from flows.prefect_api.client import PLANNER, open_prefect, server_url
+from flows.slots.limits import LimitChange, keep_limits
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError
 

@@ -18,7 +18,7 @@ from flows.deploying.forms import form_schema
 from flows.deploying.harvests import obsolete_harvests
 from flows.deploying.report import Change, Changes, Did, Kind
 from flows.deploying.schedules import PresentSchedule, WantedSchedule, is_missing, is_obsolete
-from flows.prefect_api import PLANNER, deployments_of
+from flows.prefect_api.client import PLANNER, deployments_of
 from ingest_core import __version__
 
 

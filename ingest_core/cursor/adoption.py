@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ingest_core.model.work import Namespace
+from ingest_core.model.namespace import Namespace
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Which cursor somebody means."""
 
 from ingest_core.model.errors import BadInput
-from ingest_core.model.work import Namespace
+from ingest_core.model.namespace import Namespace
 
 _SHOWN = 10
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Protocol, TypeVar
 
+from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import missing_ranges
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage
 
 Edge = TypeVar("Edge", datetime, int)
 Edge_co = TypeVar("Edge_co", datetime, int, covariant=True)

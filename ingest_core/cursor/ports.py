@@ -2,7 +2,8 @@
 
 from typing import Any, Protocol
 
-from ingest_core.model.work import CursorValue, Namespace
+from ingest_core.model.cursor import CursorValue
+from ingest_core.model.namespace import Namespace
 
 
 class CursorStore(Protocol):

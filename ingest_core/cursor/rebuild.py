@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from ingest_core.cursor.frontier import Edge
-from ingest_core.model.work import Namespace
+from ingest_core.model.namespace import Namespace
 
 
 class Verdict(StrEnum):

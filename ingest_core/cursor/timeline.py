@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ingest_core.cursor.frontier import Edge, IdStretch, Stretch, whole_as_of
+from ingest_core.model.cursor import Coverage
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage
 
 Event = TypeVar("Event")
 

@@ -8,10 +8,10 @@ more of it than is accepted; and, where pages were found by position, if two pas
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import QuarantineReason
 from ingest_core.model.shortfall import shortfall_limit
 from ingest_core.model.slice_codes import ResliceReason
-from ingest_core.model.work import Checkpoint
 
 MAX_PASSES = 4
 """A result that differs in each of four passes is not stable enough to be read by position."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.naming import resume_command
-from ingest_core.model.work import Resting
+from ingest_core.model.partition import Resting
 
 NAMED = 10
 """So many failures are named; the others are counted."""

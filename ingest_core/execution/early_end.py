@@ -10,8 +10,8 @@ from ingest_core.model.instant import unit_grid
 from ingest_core.model.record import Record
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.slice_spec import BudgetPayload
+from ingest_core.model.task import Task
 from ingest_core.model.window import Window
-from ingest_core.model.work import Task
 
 
 @dataclass(frozen=True)

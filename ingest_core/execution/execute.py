@@ -10,8 +10,10 @@ from ingest_core.execution.ports import PartitionSlots, TaskQueue, WorkControl
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.execution.shift import Bounds, Shift, Submit, Watch
+from ingest_core.model.lease import flow_owner
+from ingest_core.model.partition import Due
 from ingest_core.model.scope import ScopeKind, WorkScope
-from ingest_core.model.work import Due, Task, flow_owner
+from ingest_core.model.task import Task
 
 
 class Executor:

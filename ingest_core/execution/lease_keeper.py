@@ -8,7 +8,7 @@ from typing import Self
 
 from ingest_core.execution.ports import TaskQueue
 from ingest_core.model.errors import LeaseLost
-from ingest_core.model.work import Lease
+from ingest_core.model.lease import Lease
 
 log = logging.getLogger(__name__)
 

@@ -10,13 +10,13 @@ from ingest_core.execution.paging import COUNTED, Step
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.execution.walk import SliceRestart, Walk
 from ingest_core.gate.taxonomy import UpstreamError, level_of
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import EndUncertain
 from ingest_core.model.record import Arrivals, Counts
 from ingest_core.model.redaction import storable
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.visible import visible
-from ingest_core.model.work import Checkpoint
 
 MAX_RESTARTS = 5
 RESTARTS_OF_A_SCROLL = 2

@@ -5,13 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import TaskStatus
+from ingest_core.model.lease import Lease
+from ingest_core.model.partition import Due, Partition, Resting, SlotCaps
 from ingest_core.model.record import Arrivals, BadId, Counts, PageOutcome, Rejected, Witnesses
 from ingest_core.model.scope import WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import AuthSpec, HttpSpec
+from ingest_core.model.task import FlowRun, Task
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Due, FlowRun, Lease, Partition, Resting, SlotCaps, Task
 
 
 class TaskQueue(Protocol):

@@ -8,8 +8,9 @@ from ingest_core.execution.outcomes import RunSummary
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.naming import slice_name
+from ingest_core.model.partition import Partition, Resting
 from ingest_core.model.record import Counts
-from ingest_core.model.work import Partition, Resting, Task
+from ingest_core.model.task import Task
 
 
 @dataclass

@@ -62,13 +62,14 @@ from ingest_core.execution.walk import (
 )
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import DataRefused, LeaseLost, SchemaDrift, ShortfallTooLarge, SliceFailed, Unreachable
 from ingest_core.model.naming import resume_command
 from ingest_core.model.record import PageOutcome, Rejected
 from ingest_core.model.spec import RateSpec
-from ingest_core.model.work import Checkpoint, FlowRun, Task
+from ingest_core.model.task import FlowRun, Task
 
 log = logging.getLogger(__name__)
 

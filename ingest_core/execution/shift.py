@@ -14,7 +14,8 @@ from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.ports import PartitionSlots, Slot, TaskQueue
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.errors import Unreachable
-from ingest_core.model.work import Due, Partition, Task
+from ingest_core.model.partition import Due, Partition
+from ingest_core.model.task import Task
 
 log = logging.getLogger(__name__)
 

@@ -24,12 +24,13 @@ from ingest_core.execution.request import bounds_to_ask
 from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import ErrorLevel, PagePosition, TotalKind
 from ingest_core.model.errors import EndlessPages
 from ingest_core.model.instant import unit_grid
 from ingest_core.model.record import Counts, Rejected
 from ingest_core.model.slice_codes import ResliceReason
-from ingest_core.model.work import Checkpoint, Task
+from ingest_core.model.task import Task
 
 log = logging.getLogger(__name__)
 

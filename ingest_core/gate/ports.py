@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from ingest_core.gate.feedback import Feedback
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec
-from ingest_core.model.work import Partition
 
 
 class GateDecision(StrEnum):

@@ -7,8 +7,8 @@ from ingest_core.gate.bucket import GateState, take_turn
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.model.instant import EPOCH
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec
-from ingest_core.model.work import Partition
 
 
 class LocalGate:

@@ -12,10 +12,10 @@ from ingest_core.execution.routing import Router
 from ingest_core.gate.ports import RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.partition import partition_of
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import partition_of
 from ingest_core.planning.estimate import Estimate, SizeUnknown
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 
 from ingest_core.model.codes import Operation
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.partition import Partition
+from ingest_core.model.task import Task
 from ingest_core.model.window import Window
-from ingest_core.model.work import Partition, Task
 
 _DAY = timedelta(days=1)
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.record import Arrivals
-from ingest_core.model.work import CursorState
 
 EVIDENCE = timedelta(days=7)
 MANY_LATE = 0.005

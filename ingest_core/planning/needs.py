@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from ingest_core.cursor.frontier import fold_frontier, whole_coverage
+from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange, missing_ranges
 from ingest_core.model.instant import MILLISECOND, floor_to, unit_grid
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, merge_windows, subtract_each, subtract_windows, widen_to, window_or_none
-from ingest_core.model.work import Coverage
 
 LONG_SETTLED = datetime(9000, 1, 1, tzinfo=UTC)
 """As good as read now, and for ever: what late arrivals have long had their time for."""

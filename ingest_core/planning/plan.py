@@ -15,10 +15,10 @@ from ingest_core.model.credential_names import CredentialNames
 from ingest_core.model.errors import BadInput, PatraError, Refused
 from ingest_core.model.instant import MILLISECOND, format_instant
 from ingest_core.model.naming import resume_command
+from ingest_core.model.partition import Partition, partition_of
 from ingest_core.model.record import NORMALIZE_ID
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Partition, partition_of
 from ingest_core.planning.estimate import Probe, ProbingEstimator, StoredEstimates, probe_budget
 from ingest_core.planning.ports import Control, PlanHead, PlanStore, PlanTransaction, StoredPlan
 from ingest_core.planning.proposal import Proposal, Proposer

@@ -7,12 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from ingest_core.model.codes import ControlState, PlanStatus
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.namespace import Namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.quarantine import Quarantined
 from ingest_core.model.record import Arrivals
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorState, Namespace, Partition
 from ingest_core.planning.estimate import Estimate, History, Place
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import SliceDraft

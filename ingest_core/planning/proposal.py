@@ -4,10 +4,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ingest_core.model.codes import Operation
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.instant import format_instant, unit_grid
+from ingest_core.model.namespace import Namespace, campaign_namespace, harvest_namespace
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import CursorState, Namespace, campaign_namespace, harvest_namespace
 from ingest_core.planning.lag import EVIDENCE, LagDecision, decide_lag, evidence_since
 from ingest_core.planning.needs import Need, needs_by_range, needs_reading, settled_until, survey
 from ingest_core.planning.ports import Anchor, PlanTransaction

@@ -7,8 +7,8 @@ from functools import cached_property
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput, PatraError, Refused
 from ingest_core.model.instant import format_instant
+from ingest_core.model.partition import Partition
 from ingest_core.model.quarantine import Quarantined, Redriven, Refusal
-from ingest_core.model.work import Partition
 from ingest_core.planning.plan import Planner
 from ingest_core.planning.ports import RetryStore
 from ingest_core.planning.request import PlanRequest, Trigger

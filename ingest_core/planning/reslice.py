@@ -6,8 +6,8 @@ from typing import Any
 from ingest_core.model.codes import ControlState
 from ingest_core.model.errors import BadInput
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.partition import Partition
 from ingest_core.model.window import Window
-from ingest_core.model.work import Partition
 from ingest_core.planning.estimate import Probe, ProbingEstimator, StoredEstimates, probe_budget
 from ingest_core.planning.needs import Need
 from ingest_core.planning.ports import PlanStore, PlanTransaction, Reslice

@@ -7,11 +7,12 @@ from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.expression import In, Node, both, from_json, part_node, window_range
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.slice_codes import PRECISION
 from ingest_core.model.slice_spec import HintsPayload, SliceSpec, check_slice
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
+from ingest_core.model.task import ID_FIELD
 from ingest_core.model.window import Window
-from ingest_core.model.work import ID_FIELD, Namespace
 from ingest_core.planning.sizing import budget_of, expected_requests
 from ingest_core.planning.strategies.strategy import Piece
 from ingest_core.planning.window import PATROL

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ingest_core.model.codes import TimeUnit, WindowMode
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, window_or_none
-from ingest_core.model.work import CursorState
 from ingest_core.planning.arithmetic import Arithmetic
 from ingest_core.planning.request import PlanRequest
 

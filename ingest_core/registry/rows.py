@@ -6,7 +6,7 @@ from typing import Any
 
 from ingest_core.model.codes import ALL_OPERATIONS, EmptyPage, Operation
 from ingest_core.model.instant import as_utc, format_instant
-from ingest_core.model.work import Partition
+from ingest_core.model.partition import Partition
 from ingest_core.registry.columns import LISTS, SETTINGS
 from ingest_core.registry.source_file import Defaults, Endpoint, Predicate, Response, ScopedBlock, SourceFile
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from deployments.sandbox.remote import Sandbox
-from flows.caps import TOTAL
-from flows.wiring import open_app
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor
+from flows.process.application import open_app
+from flows.slots.caps import TOTAL
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_cursor
 from tests.support.patra import Patra, Row
 from tests.support.prefect import ControlRoom, Process, until
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from deployments.sandbox.remote import Sandbox
-from ingest_core.store.run_ledger import SqlRunLedger
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
 from tests.support.patra import Patra, Row
 
 pytestmark = pytest.mark.sqlite_first

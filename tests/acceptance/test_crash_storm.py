@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
 from ingest_core.execution.expiry import MAX_BLAMED
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_task
 from tests.support.patra import Patra, Row
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from flows.cli.main import run
-from ingest_core.store.database import Database
+from ingest_core.store.engine.database import Database
 from tests.support.patra import Patra
 
 pytestmark = pytest.mark.sqlite_first

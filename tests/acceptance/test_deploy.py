@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.workers.process import ProcessWorker
 
-from ingest_core.store.database import Database
-from ingest_core.store.tables import metadata
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import metadata
 from tests.support.patra import Patra
 from tests.support.prefect import ControlRoom, free_port
 

@@ -20,7 +20,7 @@ from ingest_core.model.codes import SchedulerCode
 from ingest_core.model.instant import parse_instant
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
-from ingest_core.store.database import Database
+from ingest_core.store.engine.database import Database
 from ingest_core.transport.http import HttpUpstream
 from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row

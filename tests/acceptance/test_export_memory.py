@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_item
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_item
 from tests.support.patra import Patra
 from tests.support.stores import at
 

@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from ingest_core.model.instant import format_instant, parse_instant
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_cursor, ing_task
 from tests.support.patra import Patra
 
 pytestmark = pytest.mark.sqlite_first

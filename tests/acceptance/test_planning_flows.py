@@ -14,8 +14,8 @@ from flows.backfill import backfill
 from flows.parameters import BackfillParameters, PlanParameters
 from flows.planner import planner
 from ingest_core.model.instant import parse_instant
-from ingest_core.store.database import Database
-from ingest_core.store.tables import metadata
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import metadata
 from tests.support.patra import Patra
 from tests.support.prefect import POOL, ControlRoom, Process, Row
 

@@ -11,8 +11,8 @@ from deployments.sandbox.settings import Settings
 from flows.cli.main import run
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import rows_of
-from ingest_core.store.database import Database
-from ingest_core.store.registry_store import SqlRegistryStore
+from ingest_core.store.engine.database import Database
+from ingest_core.store.registry.sources import SqlRegistryStore
 from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra, Row
 from tests.support.yaml_text import read_yaml, yaml_of

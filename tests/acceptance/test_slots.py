@@ -10,14 +10,14 @@ import pytest
 import yaml
 from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 
-from flows.caps import TOTAL, limit_name
-from flows.limits import LimitChange, keep_limits
-from flows.slot_audit import SlotReport, reconcile_slots
-from flows.slots import Slots, Standing
+from flows.slots.audit import SlotReport, reconcile_slots
+from flows.slots.caps import TOTAL, limit_name
+from flows.slots.limits import LimitChange, keep_limits
+from flows.slots.slot import Slots, Standing
 from ingest_core.bootstrap import App, check_source, open_app, upgrade_database
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Unreachable
-from ingest_core.model.work import Partition
+from ingest_core.model.partition import Partition
 from ingest_core.settings import Settings
 from ingest_core.shipped import shipped_sources
 from tests.support.prefect import ControlRoom, free_port, until
@@ -105,7 +105,7 @@ def test_a_limit_of_zero_is_full(room: ControlRoom, app: App) -> None:
 
 
 def test_a_slot_is_renewed_while_it_is_held(app: App, room: ControlRoom, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.slots.RENEWALS", 6000)
+    monkeypatch.setattr("flows.slots.slot.RENEWALS", 6000)
     with Slots(app) as slots:
         slot = slots.take(HARVEST)
         assert slot
@@ -129,7 +129,7 @@ def test_after_a_restart_every_slot_is_freed_once(room: ControlRoom, app: App, m
         assert expired
         assert room.server
         room.server.kill()
-        monkeypatch.setattr("flows.slots._PAUSES", (0.0,))
+        monkeypatch.setattr("flows.slots.slot._PAUSES", (0.0,))
         away.release()
         room.start()
         assert taken(room) == {TOTAL: 3, limit_name(HARVEST): 3}

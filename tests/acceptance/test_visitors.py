@@ -17,8 +17,8 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from deployments.sandbox.remote import Sandbox
 from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings as SandboxSettings
-from flows.up import UpOptions, _prefect_settings, _status
-from flows.up_home import room_home
+from flows.up.control_room import UpOptions, _prefect_settings, _status
+from flows.up.home import room_home
 from ingest_core.settings import load_settings
 from tests.support.browser import running_chromium
 from tests.support.prefect import Process, bare_environment, free_port, until
@@ -60,7 +60,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
     options = UpOptions(free_port(), sandbox=False)
     home = room_home(load_settings({"PATRA_HOME": str(folder)}), sandbox=False)
     environment = {**bare_environment(), **_prefect_settings(home, options)}
-    command = [sys.executable, "-m", "flows.up_server", "--host", "127.0.0.1", "--port", str(options.port)]
+    command = [sys.executable, "-m", "flows.up.server", "--host", "127.0.0.1", "--port", str(options.port)]
     server = Process(command, environment, folder / "server.log")
     try:
         with running(SandboxSettings(works=10)) as sandbox:

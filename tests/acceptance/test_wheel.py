@@ -12,7 +12,7 @@ import pytest
 
 from flows.deploying.declared import declared_automations, declared_deployments
 from ingest_core.shipped import shipped_sources
-from ingest_core.store.schema import head_revision
+from ingest_core.store.schema.versions import head_revision
 
 ROOT = Path(__file__).resolve().parents[2]
 

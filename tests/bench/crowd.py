@@ -5,8 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.codes import BatchStatus, TaskStatus
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_task, ing_task_run_batch
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_task, ing_task_run_batch
 
 PER_RUN = 5
 FAR = 10_000_000

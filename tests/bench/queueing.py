@@ -9,13 +9,14 @@ from typing import TypeVar
 from ingest_core.bootstrap import App, open_app, upgrade_database
 from ingest_core.execution.ports import Run, RunOutcome
 from ingest_core.model.canonical import hash_of, hash_text
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import Operation, SchedulerCode, TaskStatus
 from ingest_core.model.record import PageOutcome, Record
-from ingest_core.model.work import Checkpoint, FlowRun
+from ingest_core.model.task import FlowRun
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.queue.task_queue import SqlTaskQueue
 from tests.bench.crowd import crowd_ledger, crowd_queue
 from tests.bench.databases import Servers
 from tests.bench.upstream import UNTIL

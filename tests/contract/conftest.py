@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 from sqlalchemy.engine import make_url
 
-from ingest_core.store.database import Database
-from ingest_core.store.dictionary import seed_dictionary
-from ingest_core.store.schema import upgrade_schema
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.dictionary import seed_dictionary
+from ingest_core.store.schema.versions import upgrade_schema
 from tests.conftest import DatabaseFactory
 from tests.support.stores import Stores, clear, source_rows, together, wire
 

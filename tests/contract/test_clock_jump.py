@@ -19,10 +19,10 @@ from ingest_core.model.window import Window
 from ingest_core.outbox.ports import Failure
 from ingest_core.planning.estimate import Estimate
 from ingest_core.planning.report import PlanReport
-from ingest_core.store import cursor_future
-from ingest_core.store.database import Database
-from ingest_core.store.outbox import SqlOutbox
-from ingest_core.store.tables import (
+from ingest_core.store.cursors import future as cursor_future
+from ingest_core.store.engine.database import Database
+from ingest_core.store.outbox.messages import SqlOutbox
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_item,

@@ -7,10 +7,10 @@ import pytest
 from ingest_core.model.codes import CursorType, Direction
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace
-from ingest_core.store.cursor_store import open_cursor
-from ingest_core.store.tables import ing_cursor, ing_cursor_event
+from ingest_core.store.cursors.store import open_cursor
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.cursor_ground import LINEAGE, OTHER, cover, kinds, open_at, value
 from tests.support.stores import (
     NAMESPACE,

@@ -8,13 +8,13 @@ from ingest_core.cursor.frontier import closed_ids
 from ingest_core.model.codes import CursorType, EventType, NamespaceScope
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace
 from ingest_core.planning.needs import Need, needs_by_range, needs_reading, survey
-from ingest_core.store import cursor_compaction
-from ingest_core.store.cursor_events import append_event
-from ingest_core.store.cursor_store import open_cursor
-from ingest_core.store.tables import ing_cursor, ing_cursor_event
+from ingest_core.store.cursors import compaction as cursor_compaction
+from ingest_core.store.cursors.events import append_event
+from ingest_core.store.cursors.store import open_cursor
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.cursor_ground import LINEAGE, OTHER, cover, kinds, open_at, put, value
 from tests.support.stores import (
     NAMESPACE,

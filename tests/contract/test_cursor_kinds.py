@@ -6,10 +6,10 @@ import pytest
 
 from ingest_core.cursor.frontier import closed_ids
 from ingest_core.model.codes import CursorType, EventType, NamespaceScope
-from ingest_core.model.work import Namespace
-from ingest_core.store.cursor_events import append_event
-from ingest_core.store.cursor_store import open_cursor
-from ingest_core.store.tables import ing_cursor, ing_cursor_event
+from ingest_core.model.namespace import Namespace
+from ingest_core.store.cursors.events import append_event
+from ingest_core.store.cursors.store import open_cursor
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.stores import PARTITION, Stores, at, change, contents, crash_at_every_step, explain, rows, together
 
 IDS = Namespace(PARTITION, "item_id", NamespaceScope.CUSTOM, "ids", cursor_type=CursorType.ID)

@@ -11,13 +11,13 @@ import pytest
 from ingest_core.cursor.frontier import fold_rising
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import EventType, TaskStatus
+from ingest_core.model.cursor import Coverage, CursorValue
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorValue
-from ingest_core.store import cursor_events
-from ingest_core.store.cursor_events import append_event, coverage_of
-from ingest_core.store.tables import ing_cursor, ing_cursor_event
+from ingest_core.store.cursors import events as cursor_events
+from ingest_core.store.cursors.events import append_event, coverage_of
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.stores import (
     NAMESPACE,
     Stores,

@@ -7,7 +7,7 @@ from ingest_core.cursor.rebuild import Verdict, applied
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
-from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_task
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_task
 from tests.support.cursor_ground import OTHER, cover, open_at, put, value
 from tests.support.stores import (
     NAMESPACE,

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from ingest_core.model.errors import BadInput, ExitCode, PatraError, Unreachable
-from ingest_core.store import database as database_module
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_rate_gate
+from ingest_core.store.engine import database as database_module
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_rate_gate
 from tests.support.stores import DEADLINE_SECONDS, MIDNIGHT, rows, together
 
 NOBODY_LISTENS = {

@@ -12,7 +12,7 @@ from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.planning.request import PlanRequest
 from ingest_core.registry.compile import compile_spec
-from ingest_core.store.tables import (
+from ingest_core.store.schema.tables import (
     ing_item,
     ing_partition_control,
     ing_quarantine,

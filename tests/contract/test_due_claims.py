@@ -8,12 +8,14 @@ import pytest
 from ingest_core.execution.expiry import MAX_BLAMED
 from ingest_core.model.codes import ControlState, Operation, TaskStatus
 from ingest_core.model.errors import LeaseLost
-from ingest_core.model.work import Due, FlowRun, Partition, Resting, SlotCaps, Task, flow_owner
-from ingest_core.store.caps import LiveCaps
-from ingest_core.store.claims import LEAST_URGENT_EVERY, ClaimTurn
-from ingest_core.store.tables import ing_partition_control, ing_task, ing_task_run
-from ingest_core.store.task_queue import SqlTaskQueue
-from ingest_core.store.work_control import SqlWorkControl
+from ingest_core.model.lease import flow_owner
+from ingest_core.model.partition import Due, Partition, Resting, SlotCaps
+from ingest_core.model.task import FlowRun, Task
+from ingest_core.store.gate.caps import LiveCaps
+from ingest_core.store.queue.claims import LEAST_URGENT_EVERY, ClaimTurn
+from ingest_core.store.queue.task_queue import SqlTaskQueue
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.schema.tables import ing_partition_control, ing_task, ing_task_run
 from tests.support.stores import (
     PARTITION,
     TTL_SECONDS,

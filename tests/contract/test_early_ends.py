@@ -15,7 +15,8 @@ from ingest_core.execution.ports import Request, Response
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.spec import AuthSpec
-from ingest_core.store.tables import (
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_partition_control,
@@ -25,7 +26,6 @@ from ingest_core.store.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from ingest_core.store.work_control import SqlWorkControl
 from tests.contract.test_walks import ANSWER, FAST, OFFSET, QUICK, ROWS, SKIP, Shelf, book, kept, names, work
 from tests.support.runner import runner_of
 from tests.support.stores import (

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 
 from ingest_core.model.codes import LIVE_TASKS, Operation, TaskStatus
 from ingest_core.model.slice_codes import ResliceReason
-from ingest_core.store.database import Database
+from ingest_core.store.engine.database import Database
 from tests.support.execution_model import INSTANT
 from tests.support.execution_scene import BEGIN_HOUR, FIRST_HOUR, LOOKBACK, Scene
 from tests.support.execution_worker import LEASE, so_far

@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from ingest_core.execution.expiry import FIRST_DELAY, MAX_BLAMED, MAX_EXPIRIES
-from ingest_core.model.work import FlowRun, Task
-from ingest_core.store.tables import ing_task
+from ingest_core.model.task import FlowRun, Task
+from ingest_core.store.schema.tables import ing_task
 from tests.support.stores import Stores, at, change, claim, page, plan_harvest, read_page, rows
 
 TTL = 10

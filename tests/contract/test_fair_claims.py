@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from ingest_core.store.caps import LiveCaps
-from ingest_core.store.claims import LEAST_URGENT_EVERY, ClaimTurn
-from ingest_core.store.tables import ing_task
-from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.store.gate.caps import LiveCaps
+from ingest_core.store.queue.claims import LEAST_URGENT_EVERY, ClaimTurn
+from ingest_core.store.queue.task_queue import SqlTaskQueue
+from ingest_core.store.schema.tables import ing_task
 from tests.support.stores import (
     TTL_SECONDS,
     Stores,

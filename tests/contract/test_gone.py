@@ -9,9 +9,9 @@ import pytest
 from ingest_core.model.codes import GoneReason, Operation, QuarantineReason
 from ingest_core.model.record import Counts, Gone, Record
 from ingest_core.planning.request import PlanRequest
-from ingest_core.store.item_writer import NO_TIME
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import ing_item, ing_outbox_message, ing_quarantine, ing_task_run_batch
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.records.item_writer import NO_TIME
+from ingest_core.store.schema.tables import ing_item, ing_outbox_message, ing_quarantine, ing_task_run_batch
 from tests.contract.test_refresh import REFRESHED
 from tests.support.stores import (
     SOURCE,

@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from ingest_core.model.stored_item import ItemChoice
-from ingest_core.store.item_reader import PAGE, SqlItemReader
-from ingest_core.store.tables import ing_item
+from ingest_core.store.records.item_reader import PAGE, SqlItemReader
+from ingest_core.store.schema.tables import ing_item
 from tests.support.stores import (
     SOURCE,
     Stores,

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Run
 from ingest_core.model.record import Counts, PageOutcome
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_item, ing_quarantine, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_item, ing_quarantine, ing_task
 from tests.support.stores import (
     DEADLINE_SECONDS,
     Stores,

@@ -7,8 +7,8 @@ import pytest
 from ingest_core.model.codes import Operation, QuarantineReason, TaskStatus
 from ingest_core.model.record import Rejected
 from ingest_core.planning.request import PlanRequest
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import ing_item, ing_outbox_message, ing_quarantine, ing_signal
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.schema.tables import ing_item, ing_outbox_message, ing_quarantine, ing_signal
 from tests.support.one_phase import item, merging, one_phase, places, put
 from tests.support.stores import (
     SOURCE,

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.outbox.ports import Failure, MessageRefused, PublisherUnavailable
-from ingest_core.store.database import Database
-from ingest_core.store.outbox import CHUNK, SqlOutbox
-from ingest_core.store.tables import ing_outbox_message
+from ingest_core.store.engine.database import Database
+from ingest_core.store.outbox.messages import CHUNK, SqlOutbox
+from ingest_core.store.schema.tables import ing_outbox_message
 from tests.contract.test_query_plans import FULL_SCANS, SORTS, analyze
 from tests.support.outbox import MemoryPublisher, later, names, put, relay_of, states
 from tests.support.stores import (

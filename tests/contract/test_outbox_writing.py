@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import Operation
 from ingest_core.planning.request import PlanRequest
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import ing_item, ing_outbox_message, ing_task_run_batch
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.schema.tables import ing_item, ing_outbox_message, ing_task_run_batch
 from tests.contract.test_refresh import REFRESHED
 from tests.support.stores import (
     SOURCE,

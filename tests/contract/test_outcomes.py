@@ -7,7 +7,7 @@ import pytest
 from ingest_core.model.codes import Operation
 from ingest_core.model.record import Counts, Record
 from ingest_core.planning.request import PlanRequest
-from ingest_core.store.tables import ing_item, ing_task_run_batch
+from ingest_core.store.schema.tables import ing_item, ing_task_run_batch
 from tests.contract.test_refresh import REFRESHED
 from tests.support.stores import (
     SOURCE,

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from ingest_core.execution import completeness
-from ingest_core.store.database import Database
+from ingest_core.store.engine.database import Database
 from tests.contract.conftest import MigratedDatabases
 from tests.support.habit_draws import PROFILES, Drawn, cases
 from tests.support.habit_pages import BEGIN

@@ -7,13 +7,13 @@ from functools import partial
 import pytest
 
 from ingest_core.model.codes import SchedulerCode, TaskStatus
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.errors import BadInput, ExitCode
-from ingest_core.model.work import CursorState
 from ingest_core.planning.ports import PlanTransaction
 from ingest_core.planning.proposal import NOTHING_NEEDED
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import Trigger
-from ingest_core.store.tables import (
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_partition_control,

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from ingest_core.model.codes import TaskStatus
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.errors import BadInput, ExitCode
-from ingest_core.model.work import CursorState, Namespace
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_schedule_instance, ing_task
+from ingest_core.model.namespace import Namespace
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_schedule_instance, ing_task
 from tests.support.planning_store import (
     BACKFILL,
     UPDATE,

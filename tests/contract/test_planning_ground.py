@@ -7,14 +7,16 @@ from datetime import timedelta
 import pytest
 
 from ingest_core.model.codes import EventType, Operation, TaskStatus
+from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.namespace import Namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, Namespace, Partition
 from ingest_core.planning.ports import PlanTransaction
-from ingest_core.store.cursor_events import append_event
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_reslice_request, ing_task
+from ingest_core.store.cursors.events import append_event
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_reslice_request, ing_task
 from tests.support.planning_store import (
     BACKFILL,
     BACKFILLING,

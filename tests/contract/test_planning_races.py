@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.slice_codes import ResliceReason
-from ingest_core.model.work import FlowRun, Task
+from ingest_core.model.task import FlowRun, Task
 from ingest_core.planning.report import PlanReport
-from ingest_core.store.database import Database
-from ingest_core.store.tables import (
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_partition_control,

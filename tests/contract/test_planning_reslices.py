@@ -14,8 +14,8 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.window import Window
 from ingest_core.planning.estimate import Place
 from ingest_core.planning.reslice import ResliceReport
-from ingest_core.store.database import Database
-from ingest_core.store.tables import (
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_partition_control,
     ing_plan,

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from ingest_core.model.codes import Operation, TaskStatus
-from ingest_core.model.work import Partition
+from ingest_core.model.partition import Partition
 from ingest_core.planning.proposal import NO_IDS
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor, ing_plan_slice, ing_signal, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_cursor, ing_plan_slice, ing_signal, ing_task
 from tests.support.planning_store import REFRESHING, UPDATE, Desk, open_desk, request, set_up
 from tests.support.stores import column, contents, rows, together
 

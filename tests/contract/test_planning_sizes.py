@@ -8,15 +8,15 @@ import pytest
 
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace
 from ingest_core.planning.estimate import Estimate, History, Place
 from ingest_core.planning.ports import FRESH
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_arrival, ing_cursor, ing_estimate
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_arrival, ing_cursor, ing_estimate
 from tests.support.planning_store import BACKFILL, UPDATE, Desk, hours, set_up, task_windows
 from tests.support.stores import at, change, column, rows
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from ingest_core.model.codes import PlanStatus, TaskStatus
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor, ing_cursor_event, ing_plan, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_plan, ing_task
 from tests.support.planning_store import (
     BACKFILL,
     HARVEST,

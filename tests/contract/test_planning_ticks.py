@@ -8,8 +8,8 @@ import pytest
 
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.window import Window
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_plan, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_plan, ing_task
 from tests.support.planning_store import Desk, assert_owned_once, holes, set_up
 from tests.support.stores import at, rows
 

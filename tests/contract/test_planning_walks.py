@@ -13,13 +13,15 @@ from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import LIVE_TASKS, NamespaceScope, Operation, PlanStatus, TaskStatus
 from ingest_core.model.errors import BadInput
+from ingest_core.model.namespace import Namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.task import FlowRun
 from ingest_core.model.window import Window, window_or_none
-from ingest_core.model.work import FlowRun, Namespace, Partition
 from ingest_core.planning.proposal import Proposer
 from ingest_core.planning.report import PlanReport
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_cursor, ing_plan, ing_reslice_request, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_cursor, ing_plan, ing_reslice_request, ing_task
 from tests.support.planning_store import (
     BACKFILL,
     LEASE_SECONDS,

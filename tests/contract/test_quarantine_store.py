@@ -12,8 +12,8 @@ from ingest_core.model.quarantine import Redriven, Refusal
 from ingest_core.model.record import Rejected
 from ingest_core.planning.redrive import Redriver
 from ingest_core.planning.request import PlanRequest
-from ingest_core.store.quarantine_store import SqlQuarantineStore
-from ingest_core.store.tables import ing_plan, ing_quarantine, ing_signal, ing_task
+from ingest_core.store.records.quarantine_store import SqlQuarantineStore
+from ingest_core.store.schema.tables import ing_plan, ing_quarantine, ing_signal, ing_task
 from tests.support.stores import (
     SOURCE,
     Stores,

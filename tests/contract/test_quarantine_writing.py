@@ -7,7 +7,7 @@ import pytest
 
 from ingest_core.model.codes import QuarantineReason, QuarantineState
 from ingest_core.model.record import Rejected
-from ingest_core.store.tables import ing_quarantine
+from ingest_core.store.schema.tables import ing_quarantine
 from tests.support.stores import (
     Stores,
     at,

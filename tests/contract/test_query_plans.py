@@ -6,11 +6,12 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
+from ingest_core.model.partition import Due, Partition, SlotCaps
 from ingest_core.model.window import Window
-from ingest_core.model.work import Due, Partition, SlotCaps
 from ingest_core.planning.ports import PlanTransaction
-from ingest_core.store.claims import ClaimTurn
-from ingest_core.store.tables import (
+from ingest_core.store.queue.claims import ClaimTurn
+from ingest_core.store.queue.task_queue import SqlTaskQueue
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_estimate,
@@ -18,7 +19,6 @@ from ingest_core.store.tables import (
     ing_signal,
     ing_task,
 )
-from ingest_core.store.task_queue import SqlTaskQueue
 from tests.support.stores import (
     NAMESPACE,
     PARTITION,

@@ -7,8 +7,8 @@ import pytest
 from ingest_core.gate.feedback import Feedback
 from ingest_core.model.errors import BadInput
 from ingest_core.model.spec import RateSpec
-from ingest_core.store.rate_control import MOST_CHANGES, MOST_REASON_CHARS, SqlRateControl
-from ingest_core.store.tables import ing_task
+from ingest_core.store.gate.rate_control import MOST_CHANGES, MOST_REASON_CHARS, SqlRateControl
+from ingest_core.store.schema.tables import ing_task
 from tests.support.stores import Stores, at, change, plan_harvest, rows, source_rows
 
 KEY = "books:-"

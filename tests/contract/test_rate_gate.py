@@ -7,9 +7,9 @@ import pytest
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import GateDecision
 from ingest_core.model.codes import Operation
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec
-from ingest_core.model.work import Partition
-from ingest_core.store.tables import ing_rate_gate
+from ingest_core.store.schema.tables import ing_rate_gate
 from tests.support.stores import PARTITION, Stores, rows, source_rows, together, while_uncommitted
 
 SLOW = RateSpec(requests_per_second=0.1, burst=1)

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from ingest_core.model.codes import Operation
-from ingest_core.model.work import FlowRun, Partition
+from ingest_core.model.partition import Partition
+from ingest_core.model.task import FlowRun
 from tests.support.stores import (
     PARTITION,
     TTL_SECONDS,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ingest_core.store.record_merge import SqlRecordMerge
-from ingest_core.store.tables import ing_item, ing_quarantine
+from ingest_core.store.records.record_merge import SqlRecordMerge
+from ingest_core.store.schema.tables import ing_item, ing_quarantine
 from tests.support.one_phase import CHUNK, item, merge_of, merging, one_phase, places, put, quarantined
 from tests.support.stores import SOURCE, Stores, at, contents, crash_at_every_step, explain, rows
 

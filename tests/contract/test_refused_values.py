@@ -16,9 +16,9 @@ from ingest_core.model.codes import ErrorLevel, TaskStatus
 from ingest_core.model.errors import DataRefused, Unreachable
 from ingest_core.model.instant import format_instant
 from ingest_core.model.record import PageOutcome
-from ingest_core.store.database import Database
-from ingest_core.store.dialect import is_data_error
-from ingest_core.store.tables import ing_item, ing_task, ing_task_run_batch
+from ingest_core.store.engine.database import Database
+from ingest_core.store.engine.dialect import is_data_error
+from ingest_core.store.schema.tables import ing_item, ing_task, ing_task_run_batch
 from tests.support.runner import runner_of
 from tests.support.stores import (
     Stores,

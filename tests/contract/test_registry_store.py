@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.registry.rows import Rows
-from ingest_core.store import database as database_module
-from ingest_core.store.tables import SOURCE_TABLES
+from ingest_core.store.engine import database as database_module
+from ingest_core.store.schema.tables import SOURCE_TABLES
 from tests.support.rich_source import RICH
 from tests.support.stores import (
     SOURCE,

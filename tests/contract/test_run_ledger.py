@@ -7,12 +7,13 @@ import pytest
 
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PagingLoop
 from ingest_core.model.record import Counts
-from ingest_core.model.work import Checkpoint, FlowRun
-from ingest_core.store.readside import PlanRun
-from ingest_core.store.tables import (
+from ingest_core.model.task import FlowRun
+from ingest_core.store.reports.work import PlanRun
+from ingest_core.store.schema.tables import (
     ing_cursor_event,
     ing_item,
     ing_plan,

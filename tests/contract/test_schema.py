@@ -14,15 +14,22 @@ from ingest_core.gate.feedback import Feedback
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import ExitCode, Refused
-from ingest_core.store import schema
-from ingest_core.store.database import Database
-from ingest_core.store.ddl import DIALECTS, reference_ddl
-from ingest_core.store.dialect import now_plus, upsert
-from ingest_core.store.dictionary import seed_dictionary
-from ingest_core.store.quarantine_store import SqlQuarantineStore
-from ingest_core.store.schema import current_revision, head_revision, migrations_folder, refuse_other_schema
-from ingest_core.store.tables import ing_item, ing_quarantine, ing_schema_info, metadata, sys_dict_item, sys_dict_type
-from ingest_core.store.types import MYSQL_BINARY_COLLATION
+from ingest_core.store.engine.database import Database
+from ingest_core.store.engine.dialect import now_plus, upsert
+from ingest_core.store.engine.types import MYSQL_BINARY_COLLATION
+from ingest_core.store.records.quarantine_store import SqlQuarantineStore
+from ingest_core.store.schema import versions as schema
+from ingest_core.store.schema.ddl import DIALECTS, reference_ddl
+from ingest_core.store.schema.dictionary import seed_dictionary
+from ingest_core.store.schema.tables import (
+    ing_item,
+    ing_quarantine,
+    ing_schema_info,
+    metadata,
+    sys_dict_item,
+    sys_dict_type,
+)
+from ingest_core.store.schema.versions import current_revision, head_revision, migrations_folder, refuse_other_schema
 from tests.conftest import DatabaseFactory
 from tests.contract.conftest import MigratedDatabases
 from tests.support.stores import (
@@ -166,7 +173,7 @@ def test_migrations_make_what_the_reference_says(database: Database, empty: Data
 @pytest.mark.parametrize("name", DIALECTS)
 def test_the_reference_is_what_the_tables_say_now(name: str) -> None:
     written = (migrations_folder() / "reference" / f"{name}.sql").read_text(encoding="utf-8")
-    assert written == reference_ddl(name), "run: python -m ingest_core.store.ddl"
+    assert written == reference_ddl(name), "run: python -m ingest_core.store.schema.ddl"
 
 
 def test_upgrading_twice_changes_nothing(database: Database) -> None:

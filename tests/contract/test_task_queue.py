@@ -10,11 +10,12 @@ import pytest
 from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import LeaseLost
+from ingest_core.model.lease import Lease
 from ingest_core.model.record import Counts, PageOutcome
-from ingest_core.model.work import FlowRun, Lease
-from ingest_core.store import item_writer
-from ingest_core.store.database import Database
-from ingest_core.store.tables import (
+from ingest_core.model.task import FlowRun
+from ingest_core.store.engine.database import Database
+from ingest_core.store.records import item_writer
+from ingest_core.store.schema.tables import (
     ing_partition_control,
     ing_plan,
     ing_task,

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from ingest_core.model.canonical import canonical_json
 from ingest_core.model.errors import BadInput
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_item, ing_schedule_instance
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_item, ing_schedule_instance
 from tests.support.stores import (
     Stores,
     at,

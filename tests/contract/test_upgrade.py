@@ -9,13 +9,19 @@ import sqlalchemy as sa
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import Refused
-from ingest_core.model.work import harvest_namespace
+from ingest_core.model.namespace import harvest_namespace
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.registry.compile import compile_spec
-from ingest_core.store.database import Database
-from ingest_core.store.dictionary import seed_dictionary
-from ingest_core.store.schema import SCHEMA_LEVEL, current_revision, head_revision, refuse_other_schema, upgrade_schema
-from ingest_core.store.tables import SOURCE_TABLES, ing_schema_info, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.dictionary import seed_dictionary
+from ingest_core.store.schema.tables import SOURCE_TABLES, ing_schema_info, ing_task
+from ingest_core.store.schema.versions import (
+    SCHEMA_LEVEL,
+    current_revision,
+    head_revision,
+    refuse_other_schema,
+    upgrade_schema,
+)
 from tests.conftest import DatabaseFactory
 from tests.contract.test_schema import catalogue
 from tests.support.level_one import GOLDEN, LEVEL, OLD_ROWS, create_level_one, old_snapshot, plan_as_then, window_of

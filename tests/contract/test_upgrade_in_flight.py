@@ -13,10 +13,10 @@ from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.strategies.id_slices import IdStrategy
 from ingest_core.planning.strategies.strategy import StrategyRegistry
 from ingest_core.planning.strategies.time_slices import TimeStrategy
-from ingest_core.store.database import Database
-from ingest_core.store.dictionary import seed_dictionary
-from ingest_core.store.schema import head_revision, upgrade_schema
-from ingest_core.store.tables import (
+from ingest_core.store.engine.database import Database
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.schema.dictionary import seed_dictionary
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_item,
     ing_outbox_message,
@@ -25,7 +25,7 @@ from ingest_core.store.tables import (
     ing_reslice_request,
     ing_task,
 )
-from ingest_core.store.work_control import SqlWorkControl
+from ingest_core.store.schema.versions import head_revision, upgrade_schema
 from tests.conftest import DatabaseFactory
 from tests.contract.test_schema import catalogue
 from tests.support.level_four import (

@@ -15,7 +15,7 @@ from ingest_core.execution.run_task import STOP_POLL_SECONDS
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
-from ingest_core.store.tables import ing_cursor, ing_item, ing_quarantine, ing_task, ing_task_run_batch
+from ingest_core.store.schema.tables import ing_cursor, ing_item, ing_quarantine, ing_task, ing_task_run_batch
 from tests.support.runner import runner_of
 from tests.support.stores import Stores, at, claim, column, compiled, plan_harvest, rows
 

@@ -7,14 +7,17 @@ import pytest
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.errors import BadInput, LeaseLost
+from ingest_core.model.partition import Partition
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.states import IllegalTransition
-from ingest_core.model.work import FlowRun, Partition
+from ingest_core.model.task import FlowRun
 from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.strategies.strategy import StrategyRegistry
 from ingest_core.planning.strategies.time_slices import TimeStrategy
-from ingest_core.store.tables import (
+from ingest_core.store.ledger.transitions import move_one
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.schema.tables import (
     ing_item,
     ing_partition_control,
     ing_plan,
@@ -25,8 +28,6 @@ from ingest_core.store.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from ingest_core.store.transitions import move_one
-from ingest_core.store.work_control import SqlWorkControl
 from tests.contract.test_refresh import plan_refresh
 from tests.support.stores import (
     PARTITION,

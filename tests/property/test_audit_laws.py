@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest_core.model.codes import Operation, TimeUnit, WindowMode
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import unit_grid
 from ingest_core.model.slice_codes import CalendarUnit
 from ingest_core.model.spec import WindowSpec
-from ingest_core.model.work import CursorState
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import (
     WindowDecision,

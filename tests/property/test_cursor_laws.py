@@ -21,9 +21,9 @@ from ingest_core.cursor.frontier import (
 from ingest_core.cursor.rebuild import Verdict, judge
 from ingest_core.cursor.timeline import find_holes, replay
 from ingest_core.model.codes import TimeUnit
+from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage
 from ingest_core.planning.needs import LONG_SETTLED, Need, needs_by_range, needs_reading, settled_until, survey
 from tests.support.specs import crossref_spec
 from tests.support.strategies import HORIZON, ORIGIN, minute, minute_window, minute_windows, minutes_of, window_lists

@@ -11,7 +11,7 @@ from ingest_core.execution.deletion import decide_deletions, now_gone
 from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
 from ingest_core.model.codes import GoneReason, OnEqual
 from ingest_core.model.record import Gone, Record
-from ingest_core.store.item_writer import NO_TIME
+from ingest_core.store.records.item_writer import NO_TIME
 from tests.support.strategies import minute
 
 Entry = Record | Gone

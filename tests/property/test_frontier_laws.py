@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_as_of, whole_coverage
+from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange, missing_ranges
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage
 from tests.support.strategies import HORIZON, id_ranges, minute, minute_window, minutes_of, numbers_of, window_lists
 
 STARTS = st.integers(0, HORIZON)

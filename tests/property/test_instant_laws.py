@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest_core.model.canonical import canonical_json, hash_of
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.instant import (
     CALENDAR_LENGTH,
     EPOCH,
@@ -23,8 +24,7 @@ from ingest_core.model.instant import (
     to_micros,
 )
 from ingest_core.model.slice_codes import CalendarUnit
-from ingest_core.model.work import Checkpoint
-from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
+from ingest_core.store.ledger.checkpoints import checkpoint_json, checkpoint_of
 from tests.support.strategies import checkpoints, instants, json_values, zoned_instants
 
 STEPS = st.integers(1, 10**12).map(lambda micros: timedelta(microseconds=micros))

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.record import Arrivals
-from ingest_core.model.work import CursorState
 from ingest_core.planning.lag import LagDecision, decide_lag, evidence_since
 from tests.support.specs import at
 

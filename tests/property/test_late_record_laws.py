@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ingest_core.model.codes import Operation, TimeUnit, WindowMode
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import CALENDAR_LENGTH, MILLISECOND, UNIT_LENGTH
 from ingest_core.model.slice_codes import CalendarUnit, EstimateMethod
 from ingest_core.model.spec import SlicingSpec, SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorState
 from ingest_core.planning.estimate import Estimator
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import resolve_backfill

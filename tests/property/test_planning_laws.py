@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ingest_core.model.codes import TimeUnit, WindowMode
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.instant import (
     MILLISECOND,
     UNIT_LENGTH,
@@ -17,7 +18,6 @@ from ingest_core.model.instant import (
 )
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, merge_windows
-from ingest_core.model.work import CursorState
 from ingest_core.planning.needs import Ground, needs_reading
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.strategies.time_slices import slice_time

@@ -13,10 +13,10 @@ from ingest_core.execution.request import bounds_to_ask
 from ingest_core.model.codes import TimeUnit
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MICROSECOND, Grid, unit_grid
+from ingest_core.model.namespace import harvest_namespace
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import harvest_namespace
 from ingest_core.planning.estimate import Estimate, ProbingEstimator, StoredEstimates
 from ingest_core.planning.needs import Need
 from ingest_core.planning.sizing import Sizing

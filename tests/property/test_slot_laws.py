@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.caps import TOTAL
-from flows.slot_looks import Suspicion, decide_frees, least_of, read_looks, surplus_of
+from flows.slots.caps import TOTAL
+from flows.slots.observations import Suspicion, decide_frees, least_of, read_looks, surplus_of
 
 PARTITIONS = ("ingest.a.list.harvest", "ingest.b.list.harvest")
 GLANCES = 3

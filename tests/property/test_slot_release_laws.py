@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prefect.exceptions import PrefectHTTPStatusError
 
-from flows import slots as slots_module
-from flows.caps import TOTAL, limit_name
-from flows.slots import Slot, Slots, Standing
+from flows.slots import slot as slots_module
+from flows.slots.caps import TOTAL, limit_name
+from flows.slots.slot import Slot, Slots, Standing
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Unreachable
-from ingest_core.model.work import Partition, SlotCaps
+from ingest_core.model.partition import Partition, SlotCaps
 from ingest_core.settings import Settings
 
 PARTITION = Partition("a", "list", Operation.HARVEST)

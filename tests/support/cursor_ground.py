@@ -7,11 +7,11 @@ from ingest_core.cursor.choice import heir_of
 from ingest_core.model.codes import EventType
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.window import Window
-from ingest_core.model.work import Namespace
-from ingest_core.store.cursor_events import append_event
-from ingest_core.store.cursor_store import open_cursor
-from ingest_core.store.tables import ing_cursor, ing_cursor_event
+from ingest_core.store.cursors.events import append_event
+from ingest_core.store.cursors.store import open_cursor
+from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.stores import (
     NAMESPACE,
     Stores,

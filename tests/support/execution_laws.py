@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from ingest_core.model.codes import BatchStatus, EventType, ResliceStatus, RunStatus
 from ingest_core.model.record import Counts
 from ingest_core.model.window import Window
-from ingest_core.store.checkpoints import checkpoint_of
-from ingest_core.store.database import Database
-from ingest_core.store.tables import (
+from ingest_core.store.engine.database import Database
+from ingest_core.store.ledger.checkpoints import checkpoint_of
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_item,

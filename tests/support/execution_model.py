@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from ingest_core.execution.expiry import Expiry, LostWorker, decide_expiry
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, BatchStatus, Operation, PlanStatus, RunStatus, TaskStatus
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.lease import Lease
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Lease
 from tests.support.stores import page as page_of
 from tests.support.stores import record, rejected
 

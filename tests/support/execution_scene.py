@@ -21,20 +21,20 @@ from ingest_core.model.codes import (
 )
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.id_range import range_of
+from ingest_core.model.partition import Partition
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.window import Window
-from ingest_core.model.work import Partition
 from ingest_core.planning.request import PlanRequest
-from ingest_core.store.cursor_events import append_event
-from ingest_core.store.database import Database
-from ingest_core.store.tables import (
+from ingest_core.store.cursors.events import append_event
+from ingest_core.store.engine.database import Database
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_plan,
     ing_schedule_instance,
     ing_task,
 )
-from ingest_core.store.work_control import SqlWorkControl
 from tests.support.execution_laws import Laws, requests_in
 from tests.support.execution_model import BROKEN, INSTANT, CursorModel, Oracle, Provider, TaskModel
 from tests.support.execution_worker import LEASE, LOST, Step, Worker, attempt, overlapped

@@ -11,13 +11,16 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import BatchStatus, RunStatus, TaskStatus
 from ingest_core.model.errors import LeaseLost
+from ingest_core.model.lease import Lease
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.slice_codes import ResliceReason
+from ingest_core.model.task import FlowRun, Task
 from ingest_core.model.window import Window, window_or_none
-from ingest_core.model.work import Checkpoint, FlowRun, Lease, Namespace, Task
-from ingest_core.store.database import Database
+from ingest_core.store.engine.database import Database
 from tests.support.execution_model import Oracle, Provider
 from tests.support.planning_store import Desk
 from tests.support.stores import DEADLINE_SECONDS, PATIENCE_SECONDS

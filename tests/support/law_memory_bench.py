@@ -13,26 +13,20 @@ from typing import Any, cast
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.ports import Batch, Run, RunOutcome, TaskQueue, WorkControl
 from ingest_core.execution.run_task import TaskRunner
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import PagingLoop
+from ingest_core.model.lease import Lease
+from ingest_core.model.namespace import Namespace, harvest_namespace
+from ingest_core.model.partition import Partition, partition_of
 from ingest_core.model.record import BadId, Counts, PageOutcome, Record, Rejected, Witnesses
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.task import FlowRun, Lineage, Task
 from ingest_core.model.window import Window
-from ingest_core.model.work import (
-    Checkpoint,
-    FlowRun,
-    Lease,
-    Lineage,
-    Namespace,
-    Partition,
-    Task,
-    harvest_namespace,
-    partition_of,
-)
 from ingest_core.planning.estimate import StoredEstimates
 from ingest_core.planning.sizing import budget_of, constant_estimate, sizing_of
 from ingest_core.planning.strategies.time_slices import TimeCutter
-from ingest_core.store.checkpoints import checkpoint_json, checkpoint_of
+from ingest_core.store.ledger.checkpoints import checkpoint_json, checkpoint_of
 from tests.support.habit_pages import BEGIN, Killed
 from tests.support.habit_provider import HabitProvider
 from tests.support.habits import Habits, Source, Stop, unit_seconds

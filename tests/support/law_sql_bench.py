@@ -10,14 +10,15 @@ from ingest_core.execution.ports import Run, RunOutcome
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import Permit
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec, SpecSnapshot
-from ingest_core.model.work import Partition
 from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.strategies.strategy import StrategyRegistry
 from ingest_core.planning.strategies.time_slices import TimeStrategy
-from ingest_core.store.database import Database
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import (
+from ingest_core.store.engine.database import Database
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.queue.work_control import SqlWorkControl
+from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
     ing_item,
@@ -26,7 +27,6 @@ from ingest_core.store.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from ingest_core.store.work_control import SqlWorkControl
 from tests.support.habit_pages import BEGIN, Killed
 from tests.support.habit_provider import HabitProvider
 from tests.support.habits import Habits, Source, Stop, blocks_of, unit_seconds

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Request, Response
 from ingest_core.model.spec import AuthSpec
-from ingest_core.store.database import Database
-from ingest_core.store.schema import _config
-from ingest_core.store.tables import metadata
-from ingest_core.store.types import Utc
+from ingest_core.store.engine.database import Database
+from ingest_core.store.engine.types import Utc
+from ingest_core.store.schema.tables import metadata
+from ingest_core.store.schema.versions import _config
 
 GOLDEN_FILE = Path(__file__).parents[1] / "golden" / "level_4.json"
 LEVEL = 4

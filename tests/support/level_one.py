@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
 from ingest_core.registry.rows import Rows
-from ingest_core.store.database import Database
-from ingest_core.store.schema import _config
-from ingest_core.store.tables import SOURCE_TABLES, metadata
-from ingest_core.store.types import Utc
+from ingest_core.store.engine.database import Database
+from ingest_core.store.engine.types import Utc
+from ingest_core.store.schema.tables import SOURCE_TABLES, metadata
+from ingest_core.store.schema.versions import _config
 
 _FOLDER = Path(__file__).parents[1] / "golden"
 GOLDEN: dict[str, Any] = json.loads((_FOLDER / "level_1.json").read_text(encoding="utf-8"))

@@ -6,8 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.registry.rows import Rows
-from ingest_core.store.record_merge import RecordMerge, SqlRecordMerge
-from ingest_core.store.tables import ing_item
+from ingest_core.store.records.record_merge import RecordMerge, SqlRecordMerge
+from ingest_core.store.schema.tables import ing_item
 from tests.support.stores import SOURCE, Stores, at, rows, source_rows
 
 RESPONSE = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}

@@ -13,8 +13,8 @@ from ingest_core.model.canonical import hash_of
 from ingest_core.model.message import Change, ChangeType, Message, message_of
 from ingest_core.outbox.ports import Outbox, Publisher
 from ingest_core.outbox.relay import Relay
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_outbox_message
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_outbox_message
 
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -16,8 +16,8 @@ from deployments.sandbox.remote import Sandbox
 from flows.cli.main import run
 from ingest_core.model.instant import parse_instant
 from ingest_core.shipped import shipped_sources
-from ingest_core.store.database import Database
-from ingest_core.store.tables import metadata
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import metadata
 from tests.support.yaml_text import read_yaml, yaml_of
 
 Row = dict[str, Any]

@@ -8,12 +8,13 @@ from typing import cast
 
 from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_coverage
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorState, Namespace
 from ingest_core.planning.estimate import Estimate, Estimator
 from ingest_core.planning.needs import Need
 from ingest_core.planning.ports import PlanTransaction

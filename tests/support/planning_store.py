@@ -14,20 +14,15 @@ from ingest_core.cursor.frontier import whole_coverage
 from ingest_core.execution.ports import Run, RunOutcome
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import LIVE_TASKS, EventType, Operation, ResliceStatus, SchedulerCode, TaskStatus
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange, range_of
+from ingest_core.model.namespace import Namespace, campaign_namespace, harvest_namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.task import FlowRun
 from ingest_core.model.window import Window, subtract_windows
-from ingest_core.model.work import (
-    Coverage,
-    CursorState,
-    FlowRun,
-    Namespace,
-    Partition,
-    campaign_namespace,
-    harvest_namespace,
-)
 from ingest_core.planning.estimate import Place, Probe
 from ingest_core.planning.plan import Planner, PlanSettings
 from ingest_core.planning.report import PlanReport
@@ -35,15 +30,15 @@ from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.reslice import Reslicer
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
-from ingest_core.store.claims import ClaimTurn
-from ingest_core.store.columns import in_namespace, namespace_values
-from ingest_core.store.cursor_store import SqlCursorStore
-from ingest_core.store.database import Database
-from ingest_core.store.plan_store import SqlPlanStore
-from ingest_core.store.registry_store import SqlRegistryStore
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import ing_cursor_event, ing_reslice_request, ing_task
-from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.store.cursors.store import SqlCursorStore
+from ingest_core.store.engine.database import Database
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.plans.store import SqlPlanStore
+from ingest_core.store.queue.claims import ClaimTurn
+from ingest_core.store.queue.task_queue import SqlTaskQueue
+from ingest_core.store.registry.sources import SqlRegistryStore
+from ingest_core.store.schema.columns import in_namespace, namespace_values
+from ingest_core.store.schema.tables import ing_cursor_event, ing_reslice_request, ing_task
 from tests.support.stores import at, rows
 
 SHELF = "shelf"

@@ -176,7 +176,7 @@ class ControlRoom:
         """Start the server on its port and wait until it answers."""
         address = ["--host", "127.0.0.1", "--port", str(self.port)]
         log = self.folder / "server.log"
-        self.server = Process([sys.executable, "-m", "flows.up_server", *address], self.environment, log)
+        self.server = Process([sys.executable, "-m", "flows.up.server", *address], self.environment, log)
         until(self.answers, START_SECONDS, f"the Prefect server ({log})")
 
     def restart(self) -> None:

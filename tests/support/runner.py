@@ -4,7 +4,7 @@ from threading import Event
 
 from ingest_core.execution.ports import Upstream
 from ingest_core.execution.run_task import TaskRunner
-from ingest_core.store.work_control import SqlWorkControl
+from ingest_core.store.queue.work_control import SqlWorkControl
 from tests.support.stores import Stores
 
 

@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
-from ingest_core.store.database import Database
-from ingest_core.store.tables import ing_plan_slice, ing_task
+from ingest_core.store.engine.database import Database
+from ingest_core.store.schema.tables import ing_plan_slice, ing_task
 from tests.support.patra import Patra, Row
 from tests.support.shelf_source import CODE, END, SIZE, START
 

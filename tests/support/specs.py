@@ -7,12 +7,13 @@ from typing import Any
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.model.codes import Operation
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.namespace import harvest_namespace
 from ingest_core.model.numbers import holds_long_number
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorState, harvest_namespace
 from ingest_core.planning.estimate import Estimate
 from ingest_core.planning.slicing import Drafter, SliceDraft
 from ingest_core.planning.strategies.strategy import Piece

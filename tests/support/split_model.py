@@ -15,8 +15,10 @@ from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.unset import UnsetCheck, readable
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.probe import UpstreamProbe
+from ingest_core.model.cursor import Coverage
+from ingest_core.model.namespace import harvest_namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import AuthSpec, RateSpec, SpecSnapshot
-from ingest_core.model.work import Coverage, Partition, harvest_namespace
 from ingest_core.planning.estimate import Estimate, Place, ProbingEstimator, StoredEstimates, probe_budget
 from ingest_core.planning.needs import Need
 from ingest_core.planning.ports import PlanStore, Reslice

@@ -14,10 +14,13 @@ import sqlalchemy as sa
 
 from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model.canonical import hash_of, hash_text
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import GoneReason, Operation, QuarantineReason, SchedulerCode, TaskStatus
+from ingest_core.model.namespace import harvest_namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.record import Counts, Gone, PageOutcome, Record, Rejected
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.model.work import Checkpoint, FlowRun, Partition, Task, harvest_namespace
+from ingest_core.model.task import FlowRun, Task
 from ingest_core.planning.plan import Planner
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest, Trigger
@@ -27,19 +30,19 @@ from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.registry.compile import Compiled, compile_spec
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
-from ingest_core.store.claims import ClaimTurn
-from ingest_core.store.cursor_adoption import SqlCursorAdoption
-from ingest_core.store.cursor_compaction import SqlCursorCompaction
-from ingest_core.store.cursor_reports import SqlCursorReports
-from ingest_core.store.cursor_store import SqlCursorStore
-from ingest_core.store.database import Database
-from ingest_core.store.plan_store import SqlPlanStore
-from ingest_core.store.rate_gate import SqlRateGate
-from ingest_core.store.readside import SqlReadside
-from ingest_core.store.registry_store import SqlRegistryStore
-from ingest_core.store.run_ledger import SqlRunLedger
-from ingest_core.store.tables import metadata
-from ingest_core.store.task_queue import SqlTaskQueue
+from ingest_core.store.cursors.adoption import SqlCursorAdoption
+from ingest_core.store.cursors.compaction import SqlCursorCompaction
+from ingest_core.store.cursors.store import SqlCursorStore
+from ingest_core.store.engine.database import Database
+from ingest_core.store.gate.rate_gate import SqlRateGate
+from ingest_core.store.ledger.run_ledger import SqlRunLedger
+from ingest_core.store.plans.store import SqlPlanStore
+from ingest_core.store.queue.claims import ClaimTurn
+from ingest_core.store.queue.task_queue import SqlTaskQueue
+from ingest_core.store.registry.sources import SqlRegistryStore
+from ingest_core.store.reports.cursors import SqlCursorReports
+from ingest_core.store.reports.work import SqlReadside
+from ingest_core.store.schema.tables import metadata
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -9,14 +9,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import TimeUnit, WindowMode
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange, unset_part
 from ingest_core.model.instant import MILLISECOND, UNIT_LENGTH, floor_to, format_instant
 from ingest_core.model.record import Record
 from ingest_core.model.slice_codes import CalendarUnit
 from ingest_core.model.spec import RateSpec, WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Coverage, CursorState
 from ingest_core.planning.needs import Ground
 from ingest_core.planning.request import PlanRequest
 from tests.support.specs import at, crossref_spec

@@ -5,8 +5,8 @@ from datetime import timedelta
 from ingest_core.execution.ports import Request, Response
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import GateDecision, Permit
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import AuthSpec, RateSpec
-from ingest_core.model.work import Partition
 
 URL = "https://api.crossref.org/works"
 PAGE = b'{"message": {"items": [{"DOI": "a"}], "total-results": 1}}'

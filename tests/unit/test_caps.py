@@ -2,9 +2,9 @@
 
 import pytest
 
-from flows.caps import TOTAL, default_cap, is_partition_limit, limit_name
+from flows.slots.caps import TOTAL, default_cap, is_partition_limit, limit_name
 from ingest_core.model.codes import Operation
-from ingest_core.model.work import Partition
+from ingest_core.model.partition import Partition
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ import pytest
 
 from flows import chores
 from flows.chores import CHORES, ChoreFailed
-from flows.limits import LimitChange
 from flows.parameters import HousekeepingPart
-from flows.slot_audit import SlotReport
+from flows.slots.audit import SlotReport
+from flows.slots.limits import LimitChange
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import Unreachable
 from ingest_core.outbox.relay import RelayReport
 from ingest_core.planning.reslice import ResliceReport
 from ingest_core.settings import Settings
-from ingest_core.store.record_merge import RecordMerge
+from ingest_core.store.records.record_merge import RecordMerge
 
 
 def app_of(**parts: Any) -> App:

@@ -17,9 +17,9 @@ from ingest_core.execution.completeness import (
     endless_reason,
     judge_end,
 )
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.shortfall import shortfall_limit
 from ingest_core.model.slice_codes import ResliceReason
-from ingest_core.model.work import Checkpoint
 from tests.support.specs import at
 
 SECOND: dict[str, Any] = {"passes": 1, "last_pass_from": at("10:00")}

@@ -6,17 +6,21 @@ from typing import cast
 
 import pytest
 
-from flows.execution_page import MOST_SLICES, Worked, render_page
+from flows.execution.page import MOST_SLICES, Worked, render_page
 from ingest_core.execution.conclusion import NAMED, conclude
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import ControlState, Operation, TaskStatus
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.lease import Lease
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.naming import slice_content, slice_name, window_name
+from ingest_core.model.partition import Partition, Resting
 from ingest_core.model.record import Counts
 from ingest_core.model.spec import SpecSnapshot
+from ingest_core.model.task import Lineage, Task
 from ingest_core.model.window import Window
-from ingest_core.model.work import Checkpoint, Lease, Lineage, Namespace, Partition, Resting, Task
 
 CROSSREF = Partition("crossref", "works", Operation.HARVEST)
 DAY = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,8 +14,8 @@ BROKEN = {
     "the library imports a flow": ("ingest_core/execution/execute.py", "import flows.parameters\n"),
     "a pure package opens a database": ("ingest_core/planning/window.py", "import sqlalchemy\n"),
     "a pure package reads files": ("ingest_core/registry/rows.py", "import pathlib\n"),
-    "a pure package knows a store": ("ingest_core/cursor/frontier.py", "import ingest_core.store.database\n"),
-    "a flow reaches past bootstrap": ("flows/planner.py", "from ingest_core.store.plan_store import SqlPlanStore\n"),
+    "a pure package knows a store": ("ingest_core/cursor/frontier.py", "import ingest_core.store.engine.database\n"),
+    "a flow reaches past bootstrap": ("flows/planner.py", "from ingest_core.store.plans.store import SqlPlanStore\n"),
     "a layer looks up": ("ingest_core/model/window.py", "import ingest_core.gate.bucket\n"),
     "two modules need each other": ("ingest_core/model/errors.py", "import ingest_core.model.instant\n"),
 }

@@ -14,9 +14,9 @@ from ingest_core.execution.paging import (
     offset_of,
     resume_point,
 )
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
-from ingest_core.model.work import Checkpoint
 from tests.support.counted_pages import END, FULL, OFFSET, PAGE, after, paging
 from tests.support.specs import at, crossref_spec
 

@@ -15,8 +15,8 @@ from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import AuthType, ErrorLevel
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import AuthSpec, RateSpec
-from ingest_core.model.work import Partition
 from ingest_core.outbox.ports import MessageRefused, PublisherUnavailable
 from ingest_core.planning.estimate import SizeUnknown
 from ingest_core.transport import webhook

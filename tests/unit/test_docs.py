@@ -175,7 +175,7 @@ def test_every_end_signal_is_explained() -> None:
 
 
 def test_every_table_is_in_the_glossary() -> None:
-    from ingest_core.store.tables import metadata
+    from ingest_core.store.schema.tables import metadata
 
     told = _text(DOCS / "glossary.md")
     assert [name for name in metadata.tables if f"`{name}`" not in told] == []

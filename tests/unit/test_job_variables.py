@@ -13,7 +13,7 @@ from prefect.workers.process import ProcessJobConfiguration, ProcessWorker
 
 from flows.deploying.declared import declared_deployments
 from flows.deploying.pools import FIXED, fixed_template
-from flows.worker import RUN_ENVIRONMENT, DrainingWorker, FixedJobConfiguration
+from flows.prefect_api.worker import RUN_ENVIRONMENT, DrainingWorker, FixedJobConfiguration
 
 DEFAULT = ProcessWorker.get_default_base_job_template()
 CHOSEN = {

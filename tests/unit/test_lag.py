@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.record import Arrivals
-from ingest_core.model.work import CursorState
 from ingest_core.planning.lag import decide_lag, evidence_since
 from tests.support.specs import at
 

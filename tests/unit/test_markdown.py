@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.markdown import LONGEST_CAPTION, caption
+from flows.text.markdown import LONGEST_CAPTION, caption
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from typing import Any, cast
 import pytest
 
 from ingest_core.cursor.frontier import fold_frontier
+from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.namespace import Namespace
 from ingest_core.model.record import Arrivals
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.model.work import Coverage, CursorState, Namespace
 from ingest_core.planning.estimate import StoredEstimates
 from ingest_core.planning.needs import Ground, Need, needs_by_range, needs_reading, settled_until, survey
 from ingest_core.planning.ports import PlanTransaction

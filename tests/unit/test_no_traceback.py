@@ -20,7 +20,7 @@ import yaml
 from pydantic import ValidationError
 
 import flows.demo
-import flows.up
+import flows.up.control_room
 from flows import parameters
 from ingest_core import settings as settings_module
 from ingest_core.bootstrap import (
@@ -97,7 +97,7 @@ def place(prepared: tuple[Path, dict[str, str]], tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PATRA_DATABASE_URL", f"sqlite:///{tmp_path}/patra.db")
     for name in shipped_sources():
         monkeypatch.setenv(f"PATRA_UPSTREAM_{name.removesuffix('.yaml').upper()}", CLOSED)
-    for module, name in ((flows.demo, "run_demo"), (flows.up, "run_up")):
+    for module, name in ((flows.demo, "run_demo"), (flows.up.control_room, "run_up")):
         monkeypatch.setattr(module, name, _begun)
     return Place(folder, tmp_path / "patra.db", template, files)
 

@@ -7,9 +7,9 @@ import pytest
 
 from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.paging import NextPageMissing, Place, Step, before_hash, next_step, resume_point
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
-from ingest_core.model.work import Checkpoint
 from tests.support.specs import at, crossref_spec, page_of
 
 FULL = 3

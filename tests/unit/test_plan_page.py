@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from flows.plan_page import plan_headline, plan_page, with_weak_ends
+from flows.planning.page import plan_headline, plan_page, with_weak_ends
 from ingest_core.model.codes import Operation, PlanStatus
 from ingest_core.model.id_range import IdRange
-from ingest_core.model.work import Partition
+from ingest_core.model.partition import Partition
 from ingest_core.planning.arithmetic import Arithmetic
 from ingest_core.planning.ports import StoredPlan
 from ingest_core.planning.report import FIRST_SHOWN, LAST_SHOWN, PlanReport, Tally

@@ -10,9 +10,9 @@ from ingest_core.execution.ports import NotSent, Response
 from ingest_core.inspection.probe import CORRELATION, MOST_CREDIBLE, UpstreamProbe
 from ingest_core.model.codes import Operation
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.partition import Partition
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import RateSpec, SpecSnapshot
-from ingest_core.model.work import Partition
 from ingest_core.planning.estimate import Estimate, ProbingEstimator, SizeUnknown, StoredEstimates
 from tests.support.specs import crossref_spec, pubmed_spec, span
 from tests.support.upstream import ScriptedGate, ScriptedUpstream, status

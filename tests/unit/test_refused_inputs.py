@@ -16,7 +16,7 @@ from ingest_core.model.web_address import address_problem
 from ingest_core.model.whole_number import LARGEST_ID, whole_number
 from ingest_core.registry.read import read_source
 from ingest_core.settings import Settings
-from ingest_core.store.database import Database
+from ingest_core.store.engine.database import Database
 from ingest_core.transport.certificates import MOST_BYTES, trusting
 from ingest_core.transport.credentials import Secrets
 from ingest_core.transport.publishers import SHORTEST_SECRET, open_publisher

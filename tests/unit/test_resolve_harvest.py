@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import format_instant, parse_instant
-from ingest_core.model.work import CursorState
 from ingest_core.planning.arithmetic import RULES, written
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import WindowDecision, resolve_harvest

@@ -17,7 +17,7 @@ from ingest_core.registry.export import SCHEMA_FILE
 from ingest_core.registry.schema import schema_text, source_schema
 from ingest_core.registry.source_file import SourceFile
 from ingest_core.shipped import shipped_sources
-from ingest_core.store.tables import metadata
+from ingest_core.store.schema.tables import metadata
 from tests.support.small_source import Document, small_document, small_endpoint
 from tests.support.source_documents import documents
 from tests.support.yaml_text import read_yaml

@@ -9,7 +9,7 @@ import pytest
 from prefect.blocks.system import Secret
 from prefect.exceptions import ObjectNotFound
 
-from flows.wiring import read_prefect_secret
+from flows.process.application import read_prefect_secret
 from ingest_core.bootstrap import open_app, upgrade_database
 from ingest_core.execution.ports import CredentialMissing
 from ingest_core.inspection.check_source import CheckRequest, SourceCheck

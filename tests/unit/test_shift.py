@@ -24,7 +24,9 @@ from ingest_core.execution.shift import (
 )
 from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.errors import Unreachable
-from ingest_core.model.work import Due, Lease, Partition, SlotCaps, Task
+from ingest_core.model.lease import Lease
+from ingest_core.model.partition import Due, Partition, SlotCaps
+from ingest_core.model.task import Task
 
 BOOKS = Partition("books", "list", Operation.HARVEST)
 TAPES = Partition("tapes", "list", Operation.HARVEST)

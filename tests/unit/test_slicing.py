@@ -8,8 +8,8 @@ import pytest
 from ingest_core.model.codes import Direction, NamespaceScope
 from ingest_core.model.expression import Const, Term, localize, window_range
 from ingest_core.model.id_range import IdRange
+from ingest_core.model.namespace import campaign_namespace, harvest_namespace
 from ingest_core.model.window import Window
-from ingest_core.model.work import campaign_namespace, harvest_namespace
 from ingest_core.planning.slicing import SliceDraft
 from ingest_core.planning.strategies.time_slices import slice_time
 from tests.support.specs import crossref_spec, drafted, span

@@ -7,7 +7,7 @@ import pytest
 
 from ingest_core.model.codes import LIVE_TASKS, PlanStatus, TaskStatus
 from ingest_core.model.states import MACHINES, before, diagram, final
-from ingest_core.store.settle import plan_status
+from ingest_core.store.ledger.settle import plan_status
 
 PAGE = Path(__file__).parents[2] / "docs" / "life-cycle.md"
 UNUSED = {"PENDING", "PLANNED"}

@@ -16,7 +16,7 @@ from ingest_core.model.codes import SchedulerCode, SliceStrategy
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.registry.problems import SpecInvalid
 from ingest_core.settings import Settings
-from ingest_core.store.tables import ing_plan, ing_plan_slice, sys_dict_item
+from ingest_core.store.schema.tables import ing_plan, ing_plan_slice, sys_dict_item
 from tests.support.specs import at, crossref_document
 from tests.support.yaml_text import yaml_of
 

@@ -11,10 +11,10 @@ from threading import Event, Thread
 
 import pytest
 
-from flows import up
 from flows.cli.room import _own_name
-from flows.up_home import held, refuse_taken_port, room_home, sandbox_settings, write_environment
-from flows.up_processes import Child, descendants, wait_until
+from flows.up import control_room as up
+from flows.up.home import held, refuse_taken_port, room_home, sandbox_settings, write_environment
+from flows.up.processes import Child, descendants, wait_until
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.settings import Settings
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.cli import screen
-from flows.logs import JsonLines, VisibleRecord, make_records_visible
-from flows.markdown import caption, table, text
+from flows.process.logs import JsonLines, VisibleRecord, make_records_visible
+from flows.text.markdown import caption, table, text
 from ingest_core.execution.outcomes import error_json
 from ingest_core.gate.taxonomy import UpstreamError, error_of_status
 from ingest_core.model.errors import BadInput, SchemaDrift

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from deployments.visitors import OwnVisitors, own_hosts, own_origins, refusal_of
-from flows.up_server import IN_MEMORY_HOST
+from flows.up.server import IN_MEMORY_HOST
 
 PORT = 4200
 HOSTS = own_hosts("127.0.0.1", PORT, ("patra.example.org", "localhost:8080"))

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ingest_core.model.codes import Operation
+from ingest_core.model.cursor import CursorState
 from ingest_core.model.errors import BadInput
-from ingest_core.model.work import CursorState
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import (
     WindowDecision,

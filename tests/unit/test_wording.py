@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows.wording import counted, shortened, spelled
+from flows.text.wording import counted, shortened, spelled
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.naming import span_name
 

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 
 from ingest_core.model.canonical import hash_of
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import PagePosition
 from ingest_core.model.spec import PaginationSpec
-from ingest_core.model.work import Checkpoint
 
 
 def before_hash(pagination: PaginationSpec, token: str | None, batch_no: int, rewinds: int = 0, passes: int = 0) -> str:

@@ -8,7 +8,7 @@ from ingest_core.model.canonical import hash_text
 from ingest_core.model.codes import SliceStrategy
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.model.work import ID_FIELD
+from ingest_core.model.task import ID_FIELD
 from ingest_core.planning.estimate import Estimate
 from ingest_core.planning.sizing import ID_BATCHES
 from ingest_core.planning.strategies.strategy import Piece, SliceContext

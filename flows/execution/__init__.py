@@ -1,0 +1,1 @@
+"""The page and the progress of an executor run."""

@@ -1,0 +1,102 @@
+"""The page of an executor run: what became of each slice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flows.text.markdown import table, text
+from ingest_core.execution.outcomes import RunSummary
+from ingest_core.execution.report import ExecuteReport
+from ingest_core.model.codes import TaskStatus
+from ingest_core.model.naming import slice_content, slice_number
+from ingest_core.model.task import Task
+
+MOST_SLICES = 200
+"""So many slices are shown, those that went wrong first."""
+
+LONGEST_ERROR = 300
+_ORDER = [TaskStatus.FAILED, TaskStatus.PARTIAL, None, TaskStatus.QUEUED, TaskStatus.SUCCEEDED]
+_COLUMNS = ("slice", "window", "plan", "status", "pages", "records", "waited", "asked again")
+
+
+def tags_of(task: Task) -> list[str]:
+    """What a task is found by."""
+    partition = task.partition
+    return [
+        f"source:{partition.provenance_code}",
+        f"operation:{partition.operation_code}",
+        f"plan:{task.lineage.plan_id}",
+    ]
+
+
+@dataclass(frozen=True)
+class Worked:
+    """One attempt at a slice, as the page shows it."""
+
+    name: str
+    plan_id: int
+    window: str
+    summary: RunSummary
+
+    @classmethod
+    def of(cls, task: Task, summary: RunSummary) -> "Worked":
+        """The attempt, without what would keep the task in memory."""
+        return cls(slice_number(task), task.lineage.plan_id, slice_content(task), summary)
+
+
+def render_page(subject: str, message: str, report: ExecuteReport, worked: Sequence[Worked]) -> str:
+    """The page of a run: totals, what went wrong, and a line for each slice."""
+    shown = sorted(worked, key=lambda one: _ORDER.index(one.summary.status))[:MOST_SLICES]
+    left = len(worked) - len(shown)
+    parts = [
+        f"# Execution of {text(subject)}",
+        text(message),
+        _totals(report, worked),
+        _errors(shown),
+        "## Slices",
+        table(_COLUMNS, (_row(one) for one in shown)) if shown else "None was due.",
+        f"and {left} more" if left else "",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _errors(worked: Sequence[Worked]) -> str:
+    """A list, since a column of a narrow page has no room for an error."""
+    told = [f"- **{text(one.name)}**, {one.window}: {text(error)}" for one in worked if (error := _error(one))]
+    return "\n".join(["## What went wrong", "", *told]) if told else ""
+
+
+def _error(one: Worked) -> str:
+    return (one.summary.error or "")[:LONGEST_ERROR]
+
+
+def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> str:
+    waited = sum(one.summary.waited.total_seconds() for one in worked)
+    rows: dict[str, object] = {
+        "tasks": f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed",
+        "queued again": report.requeued,
+        "unconfirmed ends": f"{report.weak_ends} (no total confirms that every record came)",
+        "pages": report.batches,
+        "requests": report.requests,
+        **report.counts.json(),
+        "waited for turns": f"{waited:.1f} s",
+        "asked again": sum(one.summary.retries for one in worked),
+    }
+    return table(("", ""), ((name, str(value)) for name, value in rows.items()))
+
+
+def _row(one: Worked) -> list[str]:
+    summary, counts = one.summary, one.summary.counts.json()
+    status = str(summary.status) if summary.status else "lease lost"
+    became = [f"{number} {name}" for name, number in counts.items() if number and name != "received"]
+    waited = f"{summary.waited.total_seconds():.1f} s" if summary.waited else ""
+    retries = str(summary.retries or "")
+    return [
+        one.name,
+        one.window,
+        str(one.plan_id),
+        status,
+        str(summary.batches),
+        ", ".join(became) or "none",
+        waited,
+        retries,
+    ]

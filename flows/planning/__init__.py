@@ -1,0 +1,1 @@
+"""The steps of the planning flows, and the page a plan shows."""

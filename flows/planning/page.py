@@ -1,0 +1,146 @@
+"""The page of a plan: what it came to, how its window came about, its slices, and what to do next."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from flows.text.markdown import table, text
+from flows.text.wording import counted, spelled
+from ingest_core.model.codes import PlanStatus
+from ingest_core.model.instant import parse_instant
+from ingest_core.model.naming import span_name
+from ingest_core.model.partition import Partition
+from ingest_core.planning.arithmetic import formula
+from ingest_core.planning.report import PlanReport
+
+UNCONFIRMED = "unconfirmed ends"
+"""The row of slices whose end no total confirms."""
+
+
+def plan_headline(report: PlanReport) -> str:
+    """What happened, in one line: the state's message."""
+    told, plan = report.json(), report.plan
+    if report.dry_run:
+        return f"dry run, nothing was written: {_outcome(told) if plan.slices else told['reason']}"
+    name = f"plan {plan.plan_id}" if report.created else f"plan {plan.plan_id}, which was there already"
+    if not plan.slices:
+        return f"{name}: nothing to read: {told['reason'] or 'too many tasks wait'}"
+    short = "; too many tasks wait, and the rest is planned by a later run" if told["stock"] else ""
+    warned = f"; {counted(len(told['warnings']), 'warning')}" if told["warnings"] and not short else ""
+    return f"{name}: {_outcome(told)}{short}{warned}"
+
+
+def _outcome(told: dict[str, Any]) -> str:
+    sizes = told["sizes"]
+    records, requests = counted(sizes["estimated_records"], "record"), counted(sizes["expected_requests"], "request")
+    return f"{counted(told['slices'], 'slice')}, about {records} in {requests}"
+
+
+def plan_page(report: PlanReport, partition: Partition) -> str:
+    """The page, as Markdown."""
+    told, remarks = report.json(), report.plan.remarks
+    title = "dry run" if report.dry_run else f"plan {report.plan.plan_id}"
+    parts = [
+        f"# {text(str(partition))}: {title}",
+        text(plan_headline(report)),
+        table(("", ""), _facts(told)),
+        *_notices("Warnings", told["warnings"]),
+        "## What to do next",
+        "\n".join(f"- {step}" for step in _next_steps(report, told)),
+        "## How the window came about",
+        table(("", "value", "by", "why"), _steps(remarks.get("audit", []))),
+        *_slices(told),
+        *_notices("What the provider lacks", told["notes"]),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _facts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    start, end = (parse_instant(told["window"][name]) for name in ("from", "to"))
+    sizes = told["sizes"]
+    yield "window", span_name(start, end)
+    if told["campaign"]:
+        yield "campaign", told["campaign"]
+    yield "slices", f"{told['slices']:,}, cut by {told['strategy']}"
+    if told["tasks_existing"]:
+        yield "tasks", f"{told['tasks_existing']:,}, which were there already"
+    if told["weak_ends"]:
+        yield UNCONFIRMED, _unconfirmed(told["weak_ends"])
+    if sizes.get("smallest"):
+        methods = ", ".join(f"{number:,} by {method}" for method, number in sizes["methods"].items())
+        yield "records expected", f"{sizes['estimated_records']:,} (slices sized: {methods})"
+        yield "requests expected", f"{sizes['expected_requests']:,}"
+        yield "time expected", f"{spelled(sizes['expected_seconds'])} at the configured rate"
+        yield "smallest slice", _sized(sizes["smallest"])
+        yield "largest slice", _sized(sizes["largest"])
+
+
+def _unconfirmed(weak_ends: int) -> str:
+    return f"{counted(weak_ends, 'slice')}: no total confirms that every record came"
+
+
+def with_weak_ends(page: str, weak_ends: int) -> str:
+    """The page of a plan with the number of its slices that ended unconfirmed, in its first table."""
+    lines = [line for line in page.splitlines() if not line.startswith(f"| {UNCONFIRMED} |")]
+    head = next((at for at, line in enumerate(lines) if line.startswith("| ---")), None)
+    if head is None or not weak_ends:
+        return page
+    rows = next((at for at in range(head + 1, len(lines)) if not lines[at].startswith("|")), len(lines))
+    lines.insert(rows, f"| {UNCONFIRMED} | {_unconfirmed(weak_ends)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sized(one: dict[str, Any]) -> str:
+    return f"{counted(one['records'], 'record')}, {_span(one)}"
+
+
+def _span(one: dict[str, Any]) -> str:
+    return span_name(parse_instant(one["from"]), parse_instant(one["to"]))
+
+
+def _next_steps(report: PlanReport, told: dict[str, Any]) -> Iterator[str]:
+    if report.dry_run:
+        yield "Run it again without *Dry run* to plan this."
+        return
+    if told["slices"]:
+        yield "The `executor` deployment works these tasks when it runs next, or `patra execute` does."
+        yield f"Stop them with `patra cancel --plan {told['plan_id']}`."
+    else:
+        yield "Nothing: there is nothing to read now, and a later run looks again."
+    if told["status"] == PlanStatus.PARTIAL:
+        yield "Run it again once fewer tasks wait: it plans the rest."
+    if told["campaign"]:
+        yield f"Run it again under the campaign `{text(told['campaign'])}` to go on: what was read is not read again."
+
+
+def _steps(audit: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
+    for step in audit:
+        yield step["step"], step["value"] or "none", formula(step) or "given", step["why"]
+
+
+def _slices(told: dict[str, Any]) -> Iterator[str]:
+    """The first slices and the last, a row each."""
+    shown = told["sizes"].get("shown")
+    if not shown:
+        return
+    yield "## Slices"
+    left_out = told["slices"] - len(shown)
+    if left_out:
+        yield f"{counted(left_out, 'slice')} in between are not shown."
+    rows = ((f"{one['no']:,}", _span(one), _beside(one), f"{one['records']:,}", one["method"]) for one in shown)
+    yield table(("slice", "window", "part", "records", "known by"), rows)
+
+
+def _beside(one: dict[str, Any]) -> str:
+    """What narrows a slice beside its window."""
+    if "ids" in one:
+        return counted(one["ids"], "id")
+    part = one.get("range")
+    if part and part.get("without") == "ONLY":
+        return f"without {part['key']}"
+    return f"{part['key']} {part['from'] or ''}..{part['to'] or ''}" if part else ""
+
+
+def _notices(title: str, notices: Sequence[str]) -> Iterator[str]:
+    if notices:
+        yield f"## {title}"
+        yield "\n".join(f"- {text(notice)}" for notice in notices)

@@ -1,0 +1,1 @@
+"""Prefect's API, run names, and a worker that drains before it stops."""

@@ -1,0 +1,46 @@
+"""What a flow run is called and tagged, once it is known what it is about."""
+
+from collections.abc import Callable, Iterable
+from uuid import UUID
+
+from prefect import get_run_logger, runtime
+from prefect.artifacts import create_markdown_artifact
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactUpdate
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterType, FlowRunFilter, FlowRunFilterId
+
+from flows.text.markdown import caption
+from flows.text.wording import shortened
+
+
+def label_run(name: str, tags: Iterable[str]) -> None:
+    """Rename this flow run, and add tags to those it has; a server that cannot just now ends nothing."""
+    known = {*(runtime.flow_run.tags or []), *tags}
+    try:
+        with get_client(sync_client=True) as client:
+            client.update_flow_run(UUID(str(runtime.flow_run.id)), name=shortened(name), tags=sorted(known))
+    except Exception as error:  # whatever it is, the work matters more than its name
+        get_run_logger().warning("this run keeps its name and tags: %s", error)
+
+
+def change_page(flow_run_id: str, change: Callable[[str], str]) -> None:
+    """Change the page that another run shows; a run without one, or a server that cannot just now, ends nothing."""
+    try:
+        with get_client(sync_client=True) as client:
+            for artifact in client.read_artifacts(
+                artifact_filter=ArtifactFilter(type=ArtifactFilterType(any_=["markdown"])),
+                flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[UUID(flow_run_id)])),
+            ):
+                if artifact.id is not None and isinstance(artifact.data, str):
+                    client.update_artifact(artifact.id, ArtifactUpdate(data=change(artifact.data)))
+    except Exception as error:
+        get_run_logger().warning("the page of run %s is not up to date: %s", flow_run_id, error)
+
+
+def show_page(markdown: str, description: str) -> None:
+    """A page on this run's Artifacts tab; a server that cannot just now ends nothing."""
+    try:
+        # With a key, the tab would lead to all runs' pages under that key, and from there to one of them.
+        create_markdown_artifact(markdown, description=caption(description))
+    except Exception as error:
+        get_run_logger().warning("this run has no page: %s", error)

@@ -1,0 +1,1 @@
+"""What every process sets up: application, logs, signals, environment."""

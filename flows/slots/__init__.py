@@ -1,0 +1,1 @@
+"""Partition caps as Prefect concurrency limits, and the slots taken from them."""

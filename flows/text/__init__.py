@@ -1,0 +1,1 @@
+"""Counts, times and Markdown for people."""

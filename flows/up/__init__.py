@@ -1,0 +1,1 @@
+"""`patra up`: a local Prefect server, a worker and the sandbox."""

@@ -1,0 +1,56 @@
+"""Flow runs of a room that is opened again."""
+
+from datetime import UTC, datetime
+
+from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
+    FlowRunFilter,
+    FlowRunFilterExpectedStartTime,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterTags,
+)
+from prefect.client.schemas.objects import DeploymentStatus, StateType
+
+from flows.prefect_api.client import open_prefect
+from ingest_core.model.errors import Unreachable
+
+AUTO_SCHEDULED = "auto-scheduled"
+EXECUTOR = "executor/executor"
+
+
+def drop_missed_runs() -> int:
+    """Delete the ticks of short schedules from while the room was closed: they would begin at once, the next does it.
+
+    A plan that was missed is made late: its window may be of that day.
+    """
+    missed = FlowRunFilter(
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
+        expected_start_time=FlowRunFilterExpectedStartTime(before_=datetime.now(UTC)),
+        tags=FlowRunFilterTags(all_=[AUTO_SCHEDULED]),
+    )
+    ticking = FlowFilter(name=FlowFilterName(any_=["executor", "housekeeping"]))
+    dropped = 0
+    with open_prefect() as client:
+        while runs := client.read_flow_runs(flow_filter=ticking, flow_run_filter=missed):
+            for run in runs:
+                client.delete_flow_run(run.id)
+            dropped += len(runs)
+    return dropped
+
+
+def is_ready() -> bool:
+    """Whether a worker asks for what the executor's deployment wants; a server that is too busy does not say."""
+    try:
+        with open_prefect() as client:
+            return client.read_deployment_by_name(EXECUTOR).status == DeploymentStatus.READY
+    except Unreachable:
+        return False
+
+
+def begin_executor() -> None:
+    """Let an executor begin now: the schedule's first one may be minutes away."""
+    with open_prefect() as client:
+        executor = client.read_deployment_by_name(EXECUTOR)
+        client.create_flow_run_from_deployment(executor.id, parameters={"parameters": {"wait_for_work": True}})

@@ -1,0 +1,1 @@
+"""Cursor events and the watermarks computed from them."""

@@ -1,0 +1,1 @@
+"""Connections, transactions and SQL that differs by dialect."""

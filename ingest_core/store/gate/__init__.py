@@ -1,0 +1,1 @@
+"""The rate limiter and the caps of partitions."""

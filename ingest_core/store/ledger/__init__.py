@@ -1,0 +1,1 @@
+"""Runs, pages and their ends; every write is fenced by the lease."""

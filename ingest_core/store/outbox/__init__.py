@@ -1,0 +1,1 @@
+"""Messages about changed records, until they are published."""

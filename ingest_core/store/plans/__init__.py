@@ -1,0 +1,1 @@
+"""Triggers, plans, slices and tasks as the planner writes them."""

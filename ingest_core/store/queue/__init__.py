@@ -1,0 +1,1 @@
+"""Claiming, leasing, retrying, cancelling and pausing tasks."""

@@ -1,0 +1,1 @@
+"""Stored records and quarantined ones."""

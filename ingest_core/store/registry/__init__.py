@@ -1,0 +1,1 @@
+"""Sources in the `reg_*` tables, and settings that are read live."""

@@ -1,0 +1,161 @@
+"""Sources in the `reg_*` tables, with their history."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.canonical import canonical_json
+from ingest_core.model.errors import BadInput
+from ingest_core.registry.rows import Row, Rows
+from ingest_core.store.engine.database import Database
+from ingest_core.store.engine.dialect import locked
+from ingest_core.store.registry.postponed import BY_RATE, bring_forward
+from ingest_core.store.schema.tables import SOURCE_TABLES, ing_schema_info, sys_dict_item
+
+Change = dict[str, Any]
+
+
+class SqlRegistryStore:
+    """A RegistryStore; a changed row is closed and a new one opened, so that history stays."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def rows(self, source: str) -> Rows:
+        """The rows in force; BadInput when there is no such source."""
+        with self._database.read(snapshot=True) as connection:
+            found = {name: open_rows(connection, table, source) for name, table in SOURCE_TABLES.items()}
+            if not found["reg_provenance"]:
+                raise _unknown(source, _codes(connection))
+            codes = connection.execute(sa.select(sys_dict_item.c.type_code, sys_dict_item.c.item_code)).mappings().all()
+        rows = {name: [_content(row) for row in rows] for name, rows in found.items()}
+        return {**rows, "sys_dict_item": [dict(code) for code in codes]}
+
+    def changes(self, sources: list[Rows]) -> list[Change]:
+        """What applying these would change; nothing is written."""
+        with self._database.read() as connection:
+            return [change.json() for rows in sources for change in _differences(connection, rows)]
+
+    def apply(self, sources: list[Rows]) -> list[Change]:
+        """Make these the rows in force, all or none; what changed, nothing when nothing did."""
+        return self._database.transact(lambda connection: self._apply(connection, sources))
+
+    def _apply(self, connection: sa.Connection, sources: list[Rows]) -> list[Change]:
+        # One apply at a time: two that compare at once would both insert.
+        connection.execute(locked(sa.select(ing_schema_info.c.id)))
+        now = self._database.now(connection)
+        differences = [one for rows in sources for one in _differences(connection, rows)]
+        for table in SOURCE_TABLES.values():
+            stale = [one.closes for one in differences if one.table is table and one.closes is not None]
+            if stale:
+                closing = sa.update(table).where(table.c.id.in_(stale))
+                connection.execute(closing.values(closed_at=now, updated_at=now))
+            new = [one.row for one in differences if one.table is table and one.closes is None]
+            if new:
+                columns = dict.fromkeys(name for row in new for name in row)
+                stamped = [{**dict.fromkeys(columns), **row, "created_at": now, "updated_at": now} for row in new]
+                connection.execute(sa.insert(table), stamped)
+        for source in sorted({one.row["provenance_code"] for one in differences if one.table.name == _RATES}):
+            bring_forward(connection, source, BY_RATE, now)  # they were put off by a rate that no longer holds
+        return [one.json() for one in differences]
+
+    def history(self, source: str) -> list[Change]:
+        """Every row the source ever had, when it was opened and when it was closed, oldest first."""
+        found: list[Change] = []
+        with self._database.read() as connection:
+            for name, table in SOURCE_TABLES.items():
+                query = sa.select(table).where(table.c.provenance_code == source).order_by(table.c.id)
+                found += [_past(name, dict(row)) for row in connection.execute(query).mappings()]
+            if not found:
+                raise _unknown(source, _codes(connection))
+        return sorted(found, key=lambda entry: entry["opened_at"])
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Every source in short."""
+        provenance, endpoint = SOURCE_TABLES["reg_provenance"], SOURCE_TABLES["reg_prov_endpoint_def"]
+        with self._database.read() as connection:
+            endpoints = connection.execute(
+                sa.select(endpoint.c.provenance_code, endpoint.c.endpoint_name, endpoint.c.operations)
+                .where(endpoint.c.closed_at.is_(None))
+                .order_by(endpoint.c.endpoint_name)
+            ).all()
+            found = connection.execute(
+                sa.select(provenance).where(provenance.c.closed_at.is_(None)).order_by(provenance.c.provenance_code)
+            ).mappings()
+            return [
+                {
+                    "code": row["provenance_code"],
+                    "name": row["provenance_name"],
+                    "endpoints": [
+                        {"name": name, "operations": operations}
+                        for code, name, operations in endpoints
+                        if code == row["provenance_code"]
+                    ],
+                }
+                for row in found
+            ]
+
+
+def open_rows(connection: sa.Connection, table: sa.Table, source: str) -> list[Row]:
+    query = sa.select(table).where(table.c.provenance_code == source, table.c.closed_at.is_(None)).order_by(table.c.id)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+_RATES = "reg_prov_rate_limit_cfg"
+_BOOKKEEPING = {"id", "closed_at", "record_remarks", "version", "created_at", "updated_at"}
+
+
+def _content(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in _BOOKKEEPING}
+
+
+def _past(table: str, row: Row) -> Change:
+    return {
+        "table": table,
+        "opened_at": row["created_at"],
+        "closed_at": row["closed_at"],
+        "row": {name: value for name, value in _content(row).items() if value is not None},
+    }
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """A row to be closed, or one to be added."""
+
+    table: sa.Table
+    row: Row
+    closes: int | None = None
+
+    def json(self) -> Change:
+        """As reports show it."""
+        return {
+            "source": self.row["provenance_code"],
+            "table": self.table.name,
+            "change": "added" if self.closes is None else "closed",
+            "row": {name: value for name, value in self.row.items() if value is not None},
+        }
+
+
+def _differences(connection: sa.Connection, rows: Rows) -> list[_Difference]:
+    source = rows["reg_provenance"][0]["provenance_code"]
+    found: list[_Difference] = []
+    for name, table in SOURCE_TABLES.items():
+        wanted = {canonical_json(row): row for row in rows.get(name, [])}
+        present = {canonical_json(_content(row)): row for row in open_rows(connection, table, source)}
+        found += [
+            _Difference(table, _content(row), closes=row["id"]) for text, row in present.items() if text not in wanted
+        ]
+        found += [_Difference(table, row) for text, row in wanted.items() if text not in present]
+    return found
+
+
+def _codes(connection: sa.Connection) -> list[str]:
+    table = SOURCE_TABLES["reg_provenance"]
+    query = sa.select(table.c.provenance_code).where(table.c.closed_at.is_(None)).order_by(table.c.provenance_code)
+    return list(connection.execute(query).scalars())
+
+
+def _unknown(source: str, known: list[str]) -> BadInput:
+    remedy = f"known sources: {', '.join(known)}" if known else "no source is registered: run patra registry apply FILE"
+    return BadInput("SOURCE_UNKNOWN", f"no source {source!r} is registered", where="source", remedy=remedy)

@@ -1,0 +1,142 @@
+"""The queries behind reports: they read, and nothing waits for them."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from ingest_core.model.codes import LEASED_TASKS, Operation, SchedulerCode, TaskStatus
+from ingest_core.model.partition import Partition
+from ingest_core.store.engine.database import Database
+from ingest_core.store.ledger.settle import WEAK_ENDS
+from ingest_core.store.schema.columns import PARTITION_COLUMNS
+from ingest_core.store.schema.tables import (
+    ing_item,
+    ing_partition_control,
+    ing_plan,
+    ing_schedule_instance,
+    ing_task,
+    ing_task_run,
+    ing_task_run_batch,
+)
+
+
+@dataclass(frozen=True)
+class PlanRun:
+    """The flow run of a plan, and how many of the plan's slices ended without a total that confirms it."""
+
+    flow_run_id: str
+    weak_ends: int
+
+
+class SqlReadside:
+    """What people ask: how does it stand, how far is it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def status(self, source: str | None = None) -> list[dict[str, Any]]:
+        """Tasks by state for every partition."""
+        table = ing_partition_control
+        key = ("provenance_code", "endpoint_name", "operation_code")
+        controls = sa.select(*(table.c[name] for name in key), table.c.control_code).order_by(
+            *(table.c[n] for n in key)
+        )
+        tally = sa.select(*(ing_task.c[name] for name in key), ing_task.c.status_code, sa.func.count()).group_by(
+            *(ing_task.c[name] for name in key), ing_task.c.status_code
+        )
+        if source:
+            controls = controls.where(table.c.provenance_code == source)
+            tally = tally.where(ing_task.c.provenance_code == source)
+        counts: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: dict.fromkeys(map(str, TaskStatus), 0))
+        with self._database.read() as connection:
+            for code, endpoint, operation, status, number in connection.execute(tally):
+                counts[(code, endpoint, operation)][status] = number
+            return [
+                {
+                    "provenance": code,
+                    "endpoint": endpoint,
+                    "operation": operation,
+                    "control": control,
+                    "counts": counts[(code, endpoint, operation)],
+                }
+                for code, endpoint, operation, control in connection.execute(controls)
+            ]
+
+    def live_leases(self) -> dict[Partition, int]:
+        """How many tasks of each partition somebody works now; a lease that has run out is nobody's."""
+        key = [ing_task.c[name] for name in PARTITION_COLUMNS]
+        leased = ing_task.c.status_code.in_([status.value for status in LEASED_TASKS])
+        with self._database.read() as connection:
+            live = sa.and_(leased, ing_task.c.leased_until > self._database.now(connection))
+            found = connection.execute(sa.select(*key, sa.func.count()).where(live).group_by(*key))
+            return {Partition(code, endpoint, Operation(name)): count for code, endpoint, name, count in found}
+
+    def weak_ends(self, plan_ids: Collection[int]) -> list[PlanRun]:
+        """The Prefect runs that made these plans, and how many slices of each ended unconfirmed."""
+        plan, trigger = ing_plan, ing_schedule_instance
+        query = (
+            sa.select(trigger.c.scheduler_log_id, plan.c.record_remarks)
+            .join(plan, plan.c.schedule_instance_id == trigger.c.id)
+            .where(plan.c.id.in_(plan_ids), trigger.c.scheduler_code == SchedulerCode.PREFECT.value)
+            .order_by(plan.c.id)
+        )
+        with self._database.read() as connection:
+            found = connection.execute(query).all()
+        return [PlanRun(flow_run_id, (remarks or {}).get(WEAK_ENDS, 0)) for flow_run_id, remarks in found]
+
+    def partitions_with_work(self) -> set[Partition]:
+        """The partitions that have tasks which are waiting or under way."""
+        table = ing_partition_control
+        unfinished = [TaskStatus.QUEUED.value, *(status.value for status in LEASED_TASKS)]
+        mine = sa.and_(*(ing_task.c[name] == table.c[name] for name in PARTITION_COLUMNS))
+        work = sa.exists().where(mine, ing_task.c.status_code.in_(unfinished))
+        with self._database.read() as connection:
+            found = connection.execute(sa.select(*(table.c[name] for name in PARTITION_COLUMNS)).where(work))
+            return {Partition(code, endpoint, Operation(name)) for code, endpoint, name in found}
+
+    def queued(self, source: str | None = None) -> int:
+        """How many tasks wait."""
+        query = sa.select(sa.func.count()).where(ing_task.c.status_code == TaskStatus.QUEUED.value)
+        mine = query.where(ing_task.c.provenance_code == source) if source else query
+        with self._database.read() as connection:
+            return connection.execute(mine).scalar_one()
+
+    def attempts_of(self, flow_run_id: str) -> int:
+        """How many attempts at tasks a flow run has made."""
+        query = sa.select(sa.func.count()).where(ing_task_run.c.flow_run_id == flow_run_id)
+        with self._database.read() as connection:
+            return connection.execute(query).scalar_one()
+
+    def plan_progress(self, plan_id: int) -> dict[str, int]:
+        """How far a plan is: tasks in all and ended, pages and records so far."""
+        live = (TaskStatus.QUEUED.value, TaskStatus.DISPATCHED.value, TaskStatus.EXECUTING.value)
+        tasks = sa.select(sa.func.count(), sa.func.sum(sa.case((ing_task.c.status_code.in_(live), 0), else_=1))).where(
+            ing_task.c.plan_id == plan_id
+        )
+        batch = ing_task_run_batch
+        pages = sa.select(sa.func.count(), sa.func.sum(batch.c.record_count)).where(
+            batch.c.plan_id == plan_id, batch.c.committed_at.is_not(None)
+        )
+        with self._database.read() as connection:
+            total, ended = connection.execute(tasks).one()
+            page_count, records = connection.execute(pages).one()
+        return {
+            "tasks": int(total),
+            "ended": int(ended or 0),
+            "pages": int(page_count),
+            "records": int(records or 0),
+        }
+
+    def item_versions(self, source: str, start: datetime, end: datetime) -> dict[str, datetime]:
+        """The records updated in `[start, end)` and the version stored of each."""
+        query = sa.select(ing_item.c.provider_id, ing_item.c.source_updated_at).where(
+            ing_item.c.provenance_code == source,
+            ing_item.c.source_updated_at >= start,
+            ing_item.c.source_updated_at < end,
+        )
+        with self._database.read() as connection:
+            return {row.provider_id: row.source_updated_at for row in connection.execute(query)}

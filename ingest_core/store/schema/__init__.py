@@ -1,0 +1,1 @@
+"""Tables, columns, dictionary codes and schema versions."""

@@ -37,8 +37,9 @@ class Checkpoint:
     rewinds: int = 0
     """How often this pass went back because records had left the result."""
     limit: str | None = None
+    """Why the pass stopped before the provider's end, in words; kept in case the task did not end with it."""
     reslice: ResliceReason | None = None
-    """What ended the walk before the provider did, should the task not have ended with it."""
+    """The same reason as a code, where the rest of the window is to be cut smaller."""
     since_attempt: int = 0
     """Attempts up to this one no longer count: an operator retried the task, or they made progress."""
     passes: int = 0

@@ -12,39 +12,44 @@ CursorValue = datetime | int | str
 
 @dataclass(frozen=True)
 class Coverage:
-    """A window that was read, or of a window a range, and when reading it began."""
+    """A window that was read, or one range of it."""
 
     window: Window
     as_of: datetime
-    """When the first page was asked for: what a provider learned later is not in this reading."""
+    """When the first page was requested. Records that the provider added later are not in this reading."""
     range: IdRange | None = None
+    """The range of the second field that was read; None for the whole window."""
     until: datetime | None = None
-    """No later instant counts as read; `as_of` if not given. Events that sum up several readings have their own."""
+    """No later instant counts as read; None means `as_of`. Compacted events have a value of their own."""
 
     @property
     def counted(self) -> Window | None:
-        """The part of the window that counts as read: no instant after the reading. None when that is nothing."""
+        """The part of the window that counts as read, up to the reading itself; None if there is no such part."""
         return window_or_none(self.window.start, min(self.window.end, self.until or self.as_of))
 
 
 @dataclass(frozen=True)
 class CursorState:
-    """A watermark, the anchor it started from, and up to where from there late arrivals have had their time.
-
-    A campaign also has the bounds it was first asked for; a lag that late arrivals have changed is kept with its date.
-    """
+    """A cursor as the planner sees it."""
 
     value: datetime
+    """The watermark: end of the contiguous coverage from the anchor."""
     anchor: datetime
+    """Start of the first plan of the namespace."""
     settled: datetime | None = None
+    """Up to here, late arrivals have had their time and nothing is read again; None before the first such instant."""
     bound_from: datetime | None = None
+    """Lower end of a campaign, fixed by its first plan."""
     bound_to: datetime | None = None
+    """Upper end of a campaign, fixed by its first plan; None for campaigns that an earlier version left open."""
     lag_seconds: int | None = None
+    """The safety lag learned from late arrivals; None for the configured one."""
     lag_changed_at: datetime | None = None
+    """When the lag was last learned."""
     ahead: datetime | None = None
-    """The stored value, where that lies in the future: `value` is then computed from the events."""
+    """The stored value where it lies in the future; `value` is then computed from the events."""
 
     @property
     def unsettled_from(self) -> datetime:
-        """Below this instant nothing needs reading any more."""
+        """Nothing below this instant needs to be read again."""
         return self.settled or self.anchor

@@ -13,14 +13,19 @@ REFRESH_KEY = "refresh_checked_at"
 
 @dataclass(frozen=True)
 class Namespace:
-    """Whose watermark it is."""
+    """The identity of one cursor."""
 
     partition: Partition
     cursor_key: str
+    """The field of the provider that the cursor measures, for instance `indexed`; the Registry's watermark key."""
     scope: NamespaceScope
+    """EXPR: one cursor per query. CUSTOM: one per campaign. GLOBAL: one for the endpoint."""
     key: str
+    """Hash of endpoint and query; for a campaign also of its name and direction."""
     direction: Direction = Direction.FORWARD
+    """FORWARD for HARVEST and UPDATE; BACKFILL for campaigns, whose watermark may run down."""
     cursor_type: CursorType = CursorType.TIME
+    """The type of the cursor's value: an instant, an id or a token."""
 
 
 def harvest_namespace(spec: SpecSnapshot) -> Namespace:
@@ -29,7 +34,7 @@ def harvest_namespace(spec: SpecSnapshot) -> Namespace:
 
 
 def campaign_namespace(spec: SpecSnapshot, campaign: str | None, *, newest_first: bool = False) -> Namespace:
-    """The namespace of a campaign: of a backfill in one direction, or of a refresh."""
+    """The namespace of a BACKFILL campaign in one direction, or of an UPDATE."""
     if spec.operation_code == Operation.BACKFILL:
         direction = "newest_first" if newest_first else "oldest_first"
         return namespace_of(spec, hash_of(campaign, spec.endpoint_name, spec.expr_proto_hash, direction))
@@ -38,7 +43,7 @@ def campaign_namespace(spec: SpecSnapshot, campaign: str | None, *, newest_first
 
 
 def namespace_of(spec: SpecSnapshot, key: str) -> Namespace:
-    """The namespace of that key, for the snapshot's operation."""
+    """The namespace with this key, for the snapshot's operation."""
     partition = partition_of(spec)
     if spec.operation_code == Operation.HARVEST:
         return Namespace(partition, spec.time.watermark_key, NamespaceScope.EXPR, key)

@@ -5,7 +5,7 @@ import sys
 
 ROOM = """
 import gc, runpy, sys, threading, time, weakref
-from flows.up.control_room import server as up_server
+from flows.up import server as up_server
 
 class Knot:
     pass

@@ -1,4 +1,4 @@
-"""A museum's catalogue as a web API, to follow docs/adding-a-source.md with: python docs/examples/museum_api.py"""  # noqa: INP001
+"""A museum's catalogue as a web API for docs/tutorials/adding-a-source.md: python docs/examples/museum_api.py"""  # noqa: INP001
 
 import argparse
 import socket

@@ -233,7 +233,7 @@ def _explained(error: UpstreamError, source: str) -> PatraError:
         "UNREACHABLE": f"check http.base_url, and PATRA_UPSTREAM_{source.upper()} if it is set",
         "PRIVATE_ADDRESS": f"set PATRA_UPSTREAM_{source.upper()}, or PATRA_ALLOW_PRIVATE_ADDRESSES for all sources",
         "ANSWER_TOO_LARGE": "raise http.max_body_bytes, or ask for smaller pages (pagination.page_size)",
-        "CREDENTIAL_REFUSED": "see Secrets in docs/settings.md",
+        "CREDENTIAL_REFUSED": "see Secrets in docs/reference/settings.md",
         "CREDENTIAL_MISSING": "give it where the request is sent, or make it optional",
     }
     remedy = remedies.get(error.code, "correct the source, or ask again later")

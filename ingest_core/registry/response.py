@@ -102,7 +102,7 @@ def _check_items(definition: Row, key: str, found: Findings) -> None:
 def _check_expression(expression: Any, where: str, table: str, found: Findings) -> None:
     for problem in problems_of(expression, where) if expression is not None else ():
         place, _, message = problem.partition(": ")
-        found.add("EXPRESSION_INVALID", table, place, expression, message, "see docs/sources.md, mapping")
+        found.add("EXPRESSION_INVALID", table, place, expression, message, "see docs/reference/sources.md, mapping")
 
 
 def _check_predicates(definition: Row, key: str, found: Findings) -> None:

@@ -1,4 +1,4 @@
-"""docs/adding-a-source.md, followed to the letter: the example's API on loopback, and its finished file."""
+"""docs/tutorials/adding-a-source.md, followed to the letter: the example's API on loopback, and its finished file."""
 
 import ast
 import os
@@ -21,7 +21,11 @@ from tests.conftest import DatabaseFactory
 from tests.support.patra import Patra
 
 DOCS = Path(__file__).parents[2] / "docs"
-API, FILE, PAGE = DOCS / "examples" / "museum_api.py", DOCS / "examples" / "museum.yaml", DOCS / "adding-a-source.md"
+API, FILE, PAGE = (
+    DOCS / "examples" / "museum_api.py",
+    DOCS / "examples" / "museum.yaml",
+    DOCS / "tutorials" / "adding-a-source.md",
+)
 DAY = ("--from", "2026-01-01", "--to", "2026-01-02")
 TWO_DAYS = ("--from", "2026-01-01", "--to", "2026-01-03")
 

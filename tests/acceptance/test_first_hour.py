@@ -28,7 +28,7 @@ from tests.support.up import Up
 
 pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1200)]
 
-PAGE = ROOT / "docs" / "first-hour.md"
+PAGE = ROOT / "docs" / "tutorials" / "first-hour.md"
 PICTURES = SCREENSHOTS / "first-hour"
 RUN_SECONDS = 300
 DRAWN_MS = 2000

@@ -209,7 +209,7 @@ UNDETECTABLE = (
         weak=False,
     ),
 )
-"""Mirrored in docs/life-cycle.md."""
+"""Mirrored in docs/explanation/life-cycle.md."""
 
 
 def excuse_of(case: Case) -> Excuse | None:

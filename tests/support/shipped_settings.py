@@ -19,8 +19,8 @@ def known_variables() -> set[str]:
 
 
 def _told() -> set[str]:
-    """What docs/settings.md explains; a test of that page keeps it true."""
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    """What docs/reference/settings.md explains; a test of that page keeps it true."""
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     return {name.strip("` ") for row in _TABLE_ROW.findall(page) for name in row.split(",")}
 
 

@@ -114,13 +114,13 @@ def _anchors(path: Path) -> set[str]:
 
 def test_every_setting_is_explained_and_none_that_is_gone() -> None:
     known = set(_VARIABLE.findall(_text(ROOT / "ingest_core" / "settings.py")))
-    told = _text(DOCS / "settings.md").split("## For tests")[0]
+    told = _text(DOCS / "reference" / "settings.md").split("## For tests")[0]
     assert {name for name in known if f"| `{name}" not in told} == set()
     assert {name for name in _VARIABLE.findall(told) if not name.startswith("PATRA_UPSTREAM_")} <= known
 
 
 def test_every_command_has_a_section_that_names_its_options() -> None:
-    sections = _sections("cli.md")
+    sections = _sections("reference/cli.md")
     commands = dict(_commands(typer.main.get_command(app), "patra"))
     assert set(commands) == {heading for heading in sections if heading.startswith("patra ")}
     for path, command in commands.items():
@@ -129,14 +129,14 @@ def test_every_command_has_a_section_that_names_its_options() -> None:
 
 
 def test_every_exit_code_is_explained() -> None:
-    told = _sections("cli.md")["Exit codes"]
+    told = _sections("reference/cli.md")["Exit codes"]
     assert [code.name for code in ExitCode if f"| {code.value} |" not in told] == []
 
 
 def test_every_error_code_is_explained() -> None:
     sources = [path for folder in ("ingest_core", "flows") for path in (ROOT / folder).rglob("*.py")]
     raised = {code for path in sources for code in _ERROR.findall(_text(path))}
-    told = _text(DOCS / "cli.md") + _text(DOCS / "life-cycle.md")
+    told = _text(DOCS / "reference" / "cli.md") + _text(DOCS / "explanation" / "life-cycle.md")
     assert raised
     assert {code for code in raised if f"`{code}`" not in told} == set()
 
@@ -144,7 +144,7 @@ def test_every_error_code_is_explained() -> None:
 def test_every_error_of_a_request_is_in_the_life_cycle() -> None:
     raised = {code for path in (ROOT / "ingest_core").rglob("*.py") for code in _REQUEST_ERROR.findall(_text(path))}
     assert len(raised) > 5
-    assert {code for code in raised if f"`{code}`" not in _text(DOCS / "life-cycle.md")} == set()
+    assert {code for code in raised if f"`{code}`" not in _text(DOCS / "explanation" / "life-cycle.md")} == set()
 
 
 STATUS_ENUMS = [enum for name, enum in vars(codes).items() if name.endswith("Status") and issubclass(enum, StrEnum)]
@@ -152,44 +152,44 @@ STATUS_ENUMS = [enum for name, enum in vars(codes).items() if name.endswith("Sta
 
 @pytest.mark.parametrize("enum", STATUS_ENUMS, ids=lambda enum: enum.__name__)
 def test_every_status_is_in_the_section_of_its_life_cycle(enum: type[StrEnum]) -> None:
-    section = _sections("life-cycle.md")[enum.__name__.removesuffix("Status")]
+    section = _sections("explanation/life-cycle.md")[enum.__name__.removesuffix("Status")]
     assert [status.value for status in enum if f"`{status.value}`" not in section] == []
 
 
 def test_every_reason_for_quarantine_is_explained() -> None:
-    told = _text(DOCS / "glossary.md") + _text(DOCS / "life-cycle.md")
+    told = _text(DOCS / "reference" / "glossary.md") + _text(DOCS / "explanation" / "life-cycle.md")
     assert [reason.value for reason in QuarantineReason if f"| `{reason.value}` |" not in told] == []
 
 
 def test_every_habit_that_cannot_be_detected_is_listed_and_no_other() -> None:
     from tests.support.habit_excuses import UNDETECTABLE
 
-    _, _, told = _sections("life-cycle.md")["Task"].partition("**What cannot be detected.**")
+    _, _, told = _sections("explanation/life-cycle.md")["Task"].partition("**What cannot be detected.**")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines() if line.startswith("|")]
     assert {row[0]: row[-1] for row in rows[2:]} == {one.name: "yes" if one.weak else "no" for one in UNDETECTABLE}
 
 
 def test_every_end_signal_is_explained() -> None:
-    told = _text(DOCS / "life-cycle.md")
+    told = _text(DOCS / "explanation" / "life-cycle.md")
     assert [signal.value for signal in codes.EndSignal if f"| `{signal.value}` |" not in told] == []
 
 
 def test_every_table_is_in_the_glossary() -> None:
     from ingest_core.store.schema.tables import metadata
 
-    told = _text(DOCS / "glossary.md")
+    told = _text(DOCS / "reference" / "glossary.md")
     assert [name for name in metadata.tables if f"`{name}`" not in told] == []
 
 
 @pytest.mark.parametrize("block", SourceFile.model_fields)
 def test_every_key_of_a_block_of_the_source_file_has_its_table(block: str) -> None:
     found = [model for one in _models(SourceFile.model_fields[block].annotation) for model in _nested(one)]
-    tables = [frozenset(table) for table in _tables(_sections("sources.md")[block])]
+    tables = [frozenset(table) for table in _tables(_sections("reference/sources.md")[block])]
     assert [model.__name__ for model in found if _keys(model) not in tables] == []
 
 
 def test_the_keys_of_every_scoped_block_are_explained() -> None:
-    sections = _sections("sources.md")
+    sections = _sections("reference/sources.md")
     told = sections["Rules for all blocks"]
     assert {field.alias or name for name, field in ScopedBlock.model_fields.items()} <= _told(told)
     assert [name for name in Scope.model_fields if f"`{name}`" not in told] == []
@@ -198,7 +198,9 @@ def test_the_keys_of_every_scoped_block_are_explained() -> None:
 
 @pytest.mark.parametrize("block", PLATFORM)
 def test_the_defaults_told_are_those_of_the_platform(block: str) -> None:
-    (table,) = [one for one in _tables(_sections("sources.md")[block]) if _keys(SETTINGS[block].model) == set(one)]
+    (table,) = [
+        one for one in _tables(_sections("reference/sources.md")[block]) if _keys(SETTINGS[block].model) == set(one)
+    ]
     columns = {
         column: (SETTINGS[block].model.model_fields[key].alias or key, kind)
         for key, (column, kind) in SETTINGS[block].keys.items()
@@ -233,7 +235,7 @@ def test_every_rule_of_the_compiler_is_explained_and_none_that_is_gone() -> None
         "merge",
     )
     raised = {code for name in modules for code in _RULE.findall(_text(folder / f"{name}.py"))}
-    told = _told(_sections("compiler.md")["Rules"])
+    told = _told(_sections("reference/compiler.md")["Rules"])
     assert raised - told == set()
     assert told - raised == set()
 
@@ -241,11 +243,13 @@ def test_every_rule_of_the_compiler_is_explained_and_none_that_is_gone() -> None
 def test_every_degradation_is_explained() -> None:
     noted = re.findall(r'"(no \w+): ', _text(ROOT / "ingest_core" / "registry" / "compile.py"))
     assert noted
-    assert [note for note in noted if f"| {note} |" not in _sections("compiler.md")["Warnings and degradations"]] == []
+    assert [
+        note for note in noted if f"| {note} |" not in _sections("reference/compiler.md")["Warnings and degradations"]
+    ] == []
 
 
 def test_every_mapping_function_and_kind_of_expression_is_explained() -> None:
-    told = _told(_sections("sources.md")["mapping"])
+    told = _told(_sections("reference/sources.md")["mapping"])
     names = {name.removesuffix("...") for name in FUNCTION_NAMES}
     assert {
         name for name in names if not any(one == name or (":" in name and one.startswith(name)) for one in told)
@@ -254,7 +258,7 @@ def test_every_mapping_function_and_kind_of_expression_is_explained() -> None:
 
 
 def test_every_template_function_value_and_node_is_explained() -> None:
-    sections = _sections("sources.md")
+    sections = _sections("reference/sources.md")
     rules = sections["render_rules"]
     assert [name for name in FUNCTIONS if name not in _told(rules)] == []
     assert {*KNOWN_VALUES, RULE} <= _told(sections["params"])
@@ -263,7 +267,7 @@ def test_every_template_function_value_and_node_is_explained() -> None:
 
 
 def test_what_may_be_set_for_one_plan_is_listed() -> None:
-    told = _sections("sources.md")["Rules for all blocks"].partition("**For one plan.**")[2]
+    told = _sections("reference/sources.md")["Rules for all blocks"].partition("**For one plan.**")[2]
     assert {code for code in _codes(told) if "." in code} == OVERRIDABLE
 
 
@@ -271,7 +275,7 @@ SHIPPED = {name.removesuffix(".yaml"): read_source(text, name) for name, text in
 
 
 def test_every_shipped_source_is_in_the_table_with_its_endpoints_paging_and_credential() -> None:
-    (table,) = _tables(_sections("sources.md")["The shipped sources"])
+    (table,) = _tables(_sections("reference/sources.md")["The shipped sources"])
     assert set(table) == set(SHIPPED)
     for code, file in SHIPPED.items():
         _, endpoints, paging, credential, _ = table[code]
@@ -290,13 +294,13 @@ def test_every_secret_of_a_shipped_source_is_told_with_its_variable() -> None:
         for block in file.credential
         for reference in filter(None, (block.ref, block.username_ref))
     }
-    (table,) = _tables(_sections("settings.md")["Secrets"])
+    (table,) = _tables(_sections("reference/settings.md")["Secrets"])
     told = {(name, code) for cells in table.values() for name in _codes(cells[0]) for code in _codes(cells[1])}
     assert told == wanted
 
 
 def test_every_field_a_source_can_be_asked_is_listed_with_what_it_takes() -> None:
-    (table,) = _tables(_sections("queries.md")["What each source can be asked"])
+    (table,) = _tables(_sections("reference/queries.md")["What each source can be asked"])
     assert set(table) == set(SHIPPED)
     for code, file in SHIPPED.items():
         moving = {block.field for block in file.window}
@@ -312,7 +316,9 @@ def _field_mark(capability: Any) -> str:
 
 
 def test_every_example_of_a_query_is_asked_as_the_page_says() -> None:
-    table = re.findall(r"^\| .+? \| `(.+)` \| `(.+)` \|$", _sections("queries.md")["The syntax"], re.MULTILINE)
+    table = re.findall(
+        r"^\| .+? \| `(.+)` \| `(.+)` \|$", _sections("reference/queries.md")["The syntax"], re.MULTILINE
+    )
     rows, now = rows_of(SHIPPED["pubmed"]), datetime(2026, 1, 10, tzinfo=UTC)
     assert len(table) > 10
     for query, term in table:
@@ -321,7 +327,7 @@ def test_every_example_of_a_query_is_asked_as_the_page_says() -> None:
 
 
 def test_every_example_of_a_block_is_one_a_file_may_have() -> None:
-    examples = [yaml.safe_load(text) for text in _YAML.findall(_text(DOCS / "sources.md"))]
+    examples = [yaml.safe_load(text) for text in _YAML.findall(_text(DOCS / "reference" / "sources.md"))]
     assert len(examples) > 10
     needed = {block: one[block] for one in examples for block in ("source", "endpoints") if block in one}
     for example in examples:

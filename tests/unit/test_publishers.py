@@ -18,7 +18,7 @@ from tests.support.outbox import message
 
 MODULE = "patra_test_publishers"
 SECRET = "p4ssword-of-the-test"
-PAGE = Path(__file__).parents[2] / "docs" / "outbox.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "outbox.md"
 
 PUBLISHERS = """
 SENT, CLOSED = [], []

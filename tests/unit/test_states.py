@@ -9,7 +9,7 @@ from ingest_core.model.codes import LIVE_TASKS, PlanStatus, TaskStatus
 from ingest_core.model.states import MACHINES, before, diagram, final
 from ingest_core.store.ledger.settle import plan_status
 
-PAGE = Path(__file__).parents[2] / "docs" / "life-cycle.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "life-cycle.md"
 UNUSED = {"PENDING", "PLANNED"}
 """States of the vocabulary that no row has."""
 

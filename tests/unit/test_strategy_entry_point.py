@@ -21,7 +21,7 @@ from tests.support.specs import at, crossref_document
 from tests.support.yaml_text import yaml_of
 
 MODULE = "patra_test_weeks"
-PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "planning.md"
 
 WEEKS = """
 from datetime import timedelta

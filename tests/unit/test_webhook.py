@@ -19,7 +19,7 @@ from tests.support.outbox import message
 
 SECRET = "s3cret-of-the-hook"
 NOW = 1_767_225_600.9
-PAGE = Path(__file__).parents[2] / "docs" / "outbox.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "outbox.md"
 
 
 @pytest.fixture(autouse=True)

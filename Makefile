@@ -13,7 +13,7 @@ INSTALLED  := $(VENV)/.installed
 # core: each worker has databases, folders and ports of its own. Those that mostly wait, for database servers and for
 # processes, have two workers a core. A worker keeps a file to itself and takes files in the order of tests/conftest.py.
 FAST_TESTS  := tests/unit tests/property tests/sandbox
-STORE_TESTS := tests/contract
+STORE_TESTS := tests/contract tests/integration
 ROOM_TESTS  := $(shell grep -lE 'tests\.support\.(prefect|browser)' tests/acceptance/*.py)
 SLOW_TESTS  := tests/acceptance $(ROOM_TESTS:%=--ignore=%)
 EVERY_CORE  := --numprocesses auto --dist loadfile --no-loadscope-reorder

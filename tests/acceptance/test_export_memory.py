@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_item
+from tests.support.books import at
 from tests.support.patra import Patra
-from tests.support.stores import at
 
 FEW, MANY = 5_000, 50_000
 MOST_GROWTH_MB = 25

@@ -11,7 +11,10 @@ from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.dictionary import seed_dictionary
 from ingest_core.store.schema.versions import upgrade_schema
 from tests.conftest import DatabaseFactory
-from tests.support.stores import Stores, clear, source_rows, together, wire
+from tests.support.books import source_rows
+from tests.support.breaking import together
+from tests.support.tables import clear
+from tests.support.wiring import Stores, wire
 
 
 class MigratedDatabases:

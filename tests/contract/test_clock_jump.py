@@ -30,30 +30,14 @@ from ingest_core.store.schema.tables import (
     ing_rate_gate,
     ing_task,
 )
+from tests.support.books import SOURCE, at, compiled
+from tests.support.breaking import crash_at_every_step, together, while_uncommitted
 from tests.support.outbox import names, put
+from tests.support.pages import page, record
 from tests.support.planning_store import BACKFILL, HOUR, Desk, fired, request, set_up
-from tests.support.stores import (
-    SOURCE,
-    TTL_SECONDS,
-    Stores,
-    at,
-    begin,
-    change,
-    claim,
-    column,
-    compiled,
-    contents,
-    crash_at_every_step,
-    finish,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rows,
-    together,
-    while_uncommitted,
-    wire,
-)
+from tests.support.tables import change, column, contents, rows
+from tests.support.wiring import Stores, wire
+from tests.support.working import TTL_SECONDS, begin, claim, finish, plan_harvest, read_page
 
 YEARS = timedelta(days=4 * 365)
 HOURS = timedelta(hours=6)

@@ -11,18 +11,11 @@ from ingest_core.model.namespace import Namespace
 from ingest_core.model.window import Window
 from ingest_core.store.cursors.store import open_cursor
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
+from tests.support.books import NAMESPACE, PARTITION, at
+from tests.support.breaking import crash_at_every_step, together
 from tests.support.cursor_ground import LINEAGE, OTHER, cover, kinds, open_at, value
-from tests.support.stores import (
-    NAMESPACE,
-    PARTITION,
-    Stores,
-    at,
-    change,
-    contents,
-    crash_at_every_step,
-    rows,
-    together,
-)
+from tests.support.tables import change, contents, rows
+from tests.support.wiring import Stores
 
 
 def adopt(stores: Stores, source: Namespace = NAMESPACE, target: Namespace = OTHER) -> Any:

@@ -15,19 +15,11 @@ from ingest_core.store.cursors import compaction as cursor_compaction
 from ingest_core.store.cursors.events import append_event
 from ingest_core.store.cursors.store import open_cursor
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
+from tests.support.books import NAMESPACE, PARTITION, SPEC, at
+from tests.support.breaking import crash_at_every_step, together
 from tests.support.cursor_ground import LINEAGE, OTHER, cover, kinds, open_at, put, value
-from tests.support.stores import (
-    NAMESPACE,
-    PARTITION,
-    SPEC,
-    Stores,
-    at,
-    change,
-    contents,
-    crash_at_every_step,
-    rows,
-    together,
-)
+from tests.support.tables import change, contents, rows
+from tests.support.wiring import Stores
 
 
 def needs(stores: Stores) -> list[Need]:

@@ -10,7 +10,10 @@ from ingest_core.model.namespace import Namespace
 from ingest_core.store.cursors.events import append_event
 from ingest_core.store.cursors.store import open_cursor
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
-from tests.support.stores import PARTITION, Stores, at, change, contents, crash_at_every_step, explain, rows, together
+from tests.support.books import PARTITION, at
+from tests.support.breaking import crash_at_every_step, together
+from tests.support.tables import change, contents, explain, rows
+from tests.support.wiring import Stores
 
 IDS = Namespace(PARTITION, "item_id", NamespaceScope.CUSTOM, "ids", cursor_type=CursorType.ID)
 TOKENS = Namespace(PARTITION, "page_token", NamespaceScope.CUSTOM, "tokens", cursor_type=CursorType.TOKEN)

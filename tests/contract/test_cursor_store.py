@@ -18,20 +18,11 @@ from ingest_core.model.window import Window
 from ingest_core.store.cursors import events as cursor_events
 from ingest_core.store.cursors.events import append_event, coverage_of
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
-from tests.support.stores import (
-    NAMESPACE,
-    Stores,
-    at,
-    begin,
-    change,
-    column,
-    contents,
-    crash_at_every_step,
-    finish,
-    plan_harvest,
-    rows,
-    together,
-)
+from tests.support.books import NAMESPACE, at
+from tests.support.breaking import crash_at_every_step, together
+from tests.support.tables import change, column, contents, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, finish, plan_harvest
 
 
 def begin_all(stores: Stores, hours: int) -> list[Run]:

@@ -8,17 +8,11 @@ from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_task
+from tests.support.books import NAMESPACE, PARTITION, at
 from tests.support.cursor_ground import OTHER, cover, open_at, put, value
-from tests.support.stores import (
-    NAMESPACE,
-    PARTITION,
-    Stores,
-    at,
-    begin,
-    finish,
-    plan_harvest,
-    rows,
-)
+from tests.support.tables import rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, finish, plan_harvest
 
 
 class TestRebuild:

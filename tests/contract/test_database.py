@@ -14,7 +14,9 @@ from ingest_core.model.errors import BadInput, ExitCode, PatraError, Unreachable
 from ingest_core.store.engine import database as database_module
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_rate_gate
-from tests.support.stores import DEADLINE_SECONDS, MIDNIGHT, rows, together
+from tests.support.books import MIDNIGHT
+from tests.support.breaking import DEADLINE_SECONDS, together
+from tests.support.tables import rows
 
 NOBODY_LISTENS = {
     "sqlite": "sqlite:///{folder}/missing/patra.db",

@@ -20,8 +20,10 @@ from ingest_core.store.schema.tables import (
     ing_task_run_batch,
 )
 from tests.contract.test_refresh import ANSWER, REFRESHED
-from tests.support.runner import runner_of
-from tests.support.stores import SOURCE, Stores, at, claim, column, plan_harvest, rows, source_rows, trigger
+from tests.support.books import SOURCE, at, source_rows
+from tests.support.tables import column, rows
+from tests.support.wiring import Stores, runner_of
+from tests.support.working import claim, plan_harvest, trigger
 
 DELETED = {"path": "$.status", "equals": "deleted"}
 FEED: dict[str, Any] = {

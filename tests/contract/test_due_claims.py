@@ -16,24 +16,12 @@ from ingest_core.store.queue.claims import LEAST_URGENT_EVERY, ClaimTurn
 from ingest_core.store.queue.task_queue import SqlTaskQueue
 from ingest_core.store.queue.work_control import SqlWorkControl
 from ingest_core.store.schema.tables import ing_partition_control, ing_task, ing_task_run
-from tests.support.stores import (
-    PARTITION,
-    TTL_SECONDS,
-    Stores,
-    at,
-    change,
-    claim,
-    column,
-    compiled,
-    finish,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rows,
-    source_rows,
-    together,
-)
+from tests.support.books import PARTITION, at, compiled, source_rows
+from tests.support.breaking import together
+from tests.support.pages import page, record
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores
+from tests.support.working import TTL_SECONDS, claim, finish, plan_harvest, read_page
 
 SOURCES = ("books", "tapes", "films")
 FLOW = "0199-flow"

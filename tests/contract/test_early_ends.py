@@ -27,18 +27,10 @@ from ingest_core.store.schema.tables import (
     ing_task_run_batch,
 )
 from tests.contract.test_walks import ANSWER, FAST, OFFSET, QUICK, ROWS, SKIP, Shelf, book, kept, names, work
-from tests.support.runner import runner_of
-from tests.support.stores import (
-    TTL_SECONDS,
-    Stores,
-    at,
-    change,
-    claim,
-    column,
-    compiled,
-    plan_harvest,
-    rows,
-)
+from tests.support.books import at, compiled
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores, runner_of
+from tests.support.working import TTL_SECONDS, claim, plan_harvest
 
 TOKEN = {
     "type": "TOKEN",

@@ -19,11 +19,11 @@ from hypothesis.stateful import (
 from ingest_core.model.codes import LIVE_TASKS, Operation, TaskStatus
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.store.engine.database import Database
-from tests.support.execution_model import INSTANT
-from tests.support.execution_scene import BEGIN_HOUR, FIRST_HOUR, LOOKBACK, Scene
-from tests.support.execution_worker import LEASE, so_far
+from tests.models.execution_model import INSTANT
+from tests.models.execution_scene import BEGIN_HOUR, FIRST_HOUR, LOOKBACK, Scene
+from tests.models.execution_worker import LEASE, so_far
+from tests.support.books import at
 from tests.support.planning_store import BACKFILL, HARVEST, request
-from tests.support.stores import at
 
 WORKERS = 3
 LENGTHS = {"sqlite": (6, 50), "postgresql": (3, 50), "mysql": (3, 50)}

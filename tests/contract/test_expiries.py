@@ -6,7 +6,11 @@ from typing import Any
 from ingest_core.execution.expiry import FIRST_DELAY, MAX_BLAMED, MAX_EXPIRIES
 from ingest_core.model.task import FlowRun, Task
 from ingest_core.store.schema.tables import ing_task
-from tests.support.stores import Stores, at, change, claim, page, plan_harvest, read_page, rows
+from tests.support.books import at
+from tests.support.pages import page
+from tests.support.tables import change, rows
+from tests.support.wiring import Stores
+from tests.support.working import claim, plan_harvest, read_page
 
 TTL = 10
 

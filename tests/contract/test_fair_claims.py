@@ -6,19 +6,11 @@ from ingest_core.store.gate.caps import LiveCaps
 from ingest_core.store.queue.claims import LEAST_URGENT_EVERY, ClaimTurn
 from ingest_core.store.queue.task_queue import SqlTaskQueue
 from ingest_core.store.schema.tables import ing_task
-from tests.support.stores import (
-    TTL_SECONDS,
-    Stores,
-    at,
-    change,
-    claim,
-    column,
-    compiled,
-    plan_harvest,
-    rows,
-    source_rows,
-    together,
-)
+from tests.support.books import at, compiled, source_rows
+from tests.support.breaking import together
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores
+from tests.support.working import TTL_SECONDS, claim, plan_harvest
 
 SOURCES = ("books", "tapes", "films")
 

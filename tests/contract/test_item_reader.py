@@ -9,18 +9,11 @@ import sqlalchemy as sa
 from ingest_core.model.stored_item import ItemChoice
 from ingest_core.store.records.item_reader import PAGE, SqlItemReader
 from ingest_core.store.schema.tables import ing_item
-from tests.support.stores import (
-    SOURCE,
-    Stores,
-    at,
-    begin,
-    change,
-    explain,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-)
+from tests.support.books import SOURCE, at
+from tests.support.pages import page, record
+from tests.support.tables import change, explain
+from tests.support.wiring import Stores
+from tests.support.working import begin, plan_harvest, read_page
 
 RAW = '{"n": 12345678901234567890123, "f": 1.10, "e": 1E400, "s": "\\u00e9 <a>\'\\"", "z": 0.1000}'
 

@@ -11,24 +11,12 @@ from ingest_core.execution.ports import Run
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_item, ing_quarantine, ing_task
-from tests.support.stores import (
-    DEADLINE_SECONDS,
-    Stores,
-    at,
-    begin,
-    commit,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-    together,
-    wait_for,
-    while_uncommitted,
-    wire,
-)
+from tests.support.books import at
+from tests.support.breaking import DEADLINE_SECONDS, together, wait_for, while_uncommitted
+from tests.support.pages import page, record, rejected
+from tests.support.tables import rows
+from tests.support.wiring import Stores, wire
+from tests.support.working import begin, commit, open_page, plan_harvest, read_page
 
 ROUNDS = 3
 

@@ -9,24 +9,13 @@ from ingest_core.model.record import Rejected
 from ingest_core.planning.request import PlanRequest
 from ingest_core.store.ledger.run_ledger import SqlRunLedger
 from ingest_core.store.schema.tables import ing_item, ing_outbox_message, ing_quarantine, ing_signal
+from tests.support.books import SOURCE, at
+from tests.support.breaking import while_uncommitted
 from tests.support.one_phase import item, merging, one_phase, places, put
-from tests.support.stores import (
-    SOURCE,
-    Stores,
-    at,
-    begin,
-    commit,
-    finish,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-    trigger,
-    while_uncommitted,
-)
+from tests.support.pages import page, record, rejected
+from tests.support.tables import rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, commit, finish, open_page, plan_harvest, read_page, trigger
 
 
 @pytest.fixture

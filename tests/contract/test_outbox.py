@@ -14,17 +14,10 @@ from ingest_core.store.engine.database import Database
 from ingest_core.store.outbox.messages import CHUNK, SqlOutbox
 from ingest_core.store.schema.tables import ing_outbox_message
 from tests.contract.test_query_plans import FULL_SCANS, SORTS, analyze
+from tests.support.breaking import crash_at_every_step, together, while_uncommitted
 from tests.support.outbox import MemoryPublisher, later, names, put, relay_of, states
-from tests.support.stores import (
-    Stores,
-    change,
-    column,
-    crash_at_every_step,
-    explain,
-    rows,
-    together,
-    while_uncommitted,
-)
+from tests.support.tables import change, column, explain, rows
+from tests.support.wiring import Stores
 
 TTL = 60
 

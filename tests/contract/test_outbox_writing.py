@@ -10,29 +10,12 @@ from ingest_core.planning.request import PlanRequest
 from ingest_core.store.ledger.run_ledger import SqlRunLedger
 from ingest_core.store.schema.tables import ing_item, ing_outbox_message, ing_task_run_batch
 from tests.contract.test_refresh import REFRESHED
-from tests.support.stores import (
-    SOURCE,
-    Stores,
-    at,
-    begin,
-    change,
-    column,
-    commit,
-    compiled,
-    crash_at_every_step,
-    finish,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-    source_block,
-    source_rows,
-    trigger,
-    while_uncommitted,
-)
+from tests.support.books import SOURCE, at, compiled, source_block, source_rows
+from tests.support.breaking import crash_at_every_step, while_uncommitted
+from tests.support.pages import page, record, rejected
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, commit, finish, open_page, plan_harvest, read_page, trigger
 
 
 def publishing(stores: Stores) -> Stores:

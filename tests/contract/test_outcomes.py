@@ -9,22 +9,11 @@ from ingest_core.model.record import Counts, Record
 from ingest_core.planning.request import PlanRequest
 from ingest_core.store.schema.tables import ing_item, ing_task_run_batch
 from tests.contract.test_refresh import REFRESHED
-from tests.support.stores import (
-    SOURCE,
-    Stores,
-    at,
-    begin,
-    column,
-    finish,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rows,
-    source_block,
-    source_rows,
-    trigger,
-)
+from tests.support.books import SOURCE, at, source_block, source_rows
+from tests.support.pages import page, record
+from tests.support.tables import column, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, finish, plan_harvest, read_page, trigger
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ Each example is a provider with habits and a source file. Either the stored reco
 not succeed and says why, or the difference is a recorded SHORTFALL within its limit, or the habit is one of
 `UNDETECTABLE` and the end is marked weak. Nothing else. Most examples are worked in memory, some on the real stores.
 
-A failure shows the provider, the source file and every request; `tests/support/law_cases.py` runs them again. Another
+A failure shows the provider, the source file and every request; `tests/models/law_cases.py` runs them again. Another
 search: `--hypothesis-seed=N -m long`.
 """
 
@@ -20,13 +20,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from ingest_core.execution import completeness
 from ingest_core.store.engine.database import Database
 from tests.contract.conftest import MigratedDatabases
-from tests.support.habit_draws import PROFILES, Drawn, cases
-from tests.support.habit_pages import BEGIN
-from tests.support.habits import Habits, Kind, Source, Total
-from tests.support.law_cases import CASES
-from tests.support.law_memory_bench import MemoryBench
-from tests.support.law_sql_bench import SqlBench
-from tests.support.paging_law import Bench, Broken, Ended, check, describe, harvest
+from tests.models.habit_draws import PROFILES, Drawn, cases
+from tests.models.habit_pages import BEGIN
+from tests.models.habits import Habits, Kind, Source, Total
+from tests.models.law_cases import CASES
+from tests.models.law_memory_bench import MemoryBench
+from tests.models.law_sql_bench import SqlBench
+from tests.models.paging_law import Bench, Broken, Ended, check, describe, harvest
 
 ANYHOW = settings(
     deadline=None,

@@ -22,28 +22,11 @@ from ingest_core.store.schema.tables import (
     ing_schedule_instance,
     ing_task,
 )
-from tests.support.stores import (
-    NAMESPACE,
-    PARTITION,
-    SPEC,
-    Stores,
-    as_compiled,
-    at,
-    begin,
-    change,
-    claim,
-    column,
-    contents,
-    crash_at_every_step,
-    derivation,
-    finish,
-    plan_harvest,
-    request,
-    rows,
-    together,
-    trigger,
-    while_uncommitted,
-)
+from tests.support.books import NAMESPACE, PARTITION, SPEC, as_compiled, at
+from tests.support.breaking import crash_at_every_step, together, while_uncommitted
+from tests.support.tables import change, column, contents, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, claim, derivation, finish, plan_harvest, request, trigger
 
 
 def windows(stores: Stores) -> list[tuple[float, float]]:

@@ -11,6 +11,7 @@ from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.namespace import Namespace
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_schedule_instance, ing_task
+from tests.support.books import at
 from tests.support.planning_store import (
     BACKFILL,
     UPDATE,
@@ -21,7 +22,7 @@ from tests.support.planning_store import (
     set_up,
     task_windows,
 )
-from tests.support.stores import at, change, column, contents, rows
+from tests.support.tables import change, column, contents, rows
 
 BACKFILLS = ing_task.c.operation_code == "BACKFILL"
 

@@ -10,8 +10,9 @@ from ingest_core.planning.ports import Control, PlanTransaction
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_partition_control, ing_plan, ing_schedule_instance, ing_task
+from tests.support.breaking import together, while_uncommitted
 from tests.support.planning_store import BACKFILL, HARVESTING, Desk, fired, open_desk, request, set_up, task_windows
-from tests.support.stores import change, column, contents, rows, together, while_uncommitted
+from tests.support.tables import change, column, contents, rows
 
 STOPPED = [ControlState.PAUSED, ControlState.FUSED]
 

@@ -17,6 +17,7 @@ from ingest_core.planning.ports import PlanTransaction
 from ingest_core.store.cursors.events import append_event
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_reslice_request, ing_task
+from tests.support.books import at
 from tests.support.planning_store import (
     BACKFILL,
     BACKFILLING,
@@ -28,7 +29,7 @@ from tests.support.planning_store import (
     set_up,
     task_windows,
 )
-from tests.support.stores import at, change, rows
+from tests.support.tables import change, rows
 
 LONG = 2305
 """More rows than are held at once, and not a multiple of it."""

@@ -24,6 +24,7 @@ from ingest_core.store.schema.tables import (
     ing_plan_slice,
     ing_task,
 )
+from tests.support.breaking import DEADLINE_SECONDS, PATIENCE_SECONDS, together
 from tests.support.planning_store import (
     BACKFILL,
     HARVEST,
@@ -37,7 +38,7 @@ from tests.support.planning_store import (
     set_up,
     task_windows,
 )
-from tests.support.stores import DEADLINE_SECONDS, PATIENCE_SECONDS, column, rows, together
+from tests.support.tables import column, rows
 
 pytestmark = pytest.mark.long
 

@@ -17,8 +17,9 @@ from ingest_core.model.window import Window
 from ingest_core.planning.estimate import Estimate, Place
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_estimate, ing_plan_slice, ing_task
+from tests.support.books import at
 from tests.support.planning_store import BACKFILL, Desk, assert_owned_once, holes, hours, in_hours, set_up
-from tests.support.stores import at, column, rows
+from tests.support.tables import column, rows
 
 CAP = 1000
 BUSY = 2500

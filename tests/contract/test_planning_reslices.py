@@ -23,6 +23,8 @@ from ingest_core.store.schema.tables import (
     ing_reslice_request,
     ing_task,
 )
+from tests.support.books import at
+from tests.support.breaking import crash_at_every_step, together, while_uncommitted
 from tests.support.planning_store import (
     BACKFILL,
     BACKFILLING,
@@ -34,7 +36,7 @@ from tests.support.planning_store import (
     open_desk,
     set_up,
 )
-from tests.support.stores import at, change, column, contents, crash_at_every_step, rows, together, while_uncommitted
+from tests.support.tables import change, column, contents, rows
 
 CAP = ResliceReason.RECORD_CAP
 SPLIT = {"split_field": "number", "split_max": 1000}

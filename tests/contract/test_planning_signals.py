@@ -10,8 +10,9 @@ from ingest_core.model.partition import Partition
 from ingest_core.planning.proposal import NO_IDS
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_plan_slice, ing_signal, ing_task
+from tests.support.breaking import together
 from tests.support.planning_store import REFRESHING, UPDATE, Desk, open_desk, request, set_up
-from tests.support.stores import column, contents, rows, together
+from tests.support.tables import column, contents, rows
 
 SLICE = 10
 """Ids in a slice: ten detail requests of one."""

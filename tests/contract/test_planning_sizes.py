@@ -17,8 +17,9 @@ from ingest_core.planning.estimate import Estimate, History, Place
 from ingest_core.planning.ports import FRESH
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_arrival, ing_cursor, ing_estimate
+from tests.support.books import at
 from tests.support.planning_store import BACKFILL, UPDATE, Desk, hours, set_up, task_windows
-from tests.support.stores import at, change, column, rows
+from tests.support.tables import change, column, rows
 
 HALF = IdRange("number", None, 500)
 OTHER_HALF = IdRange("number", 501, None)

@@ -7,6 +7,7 @@ import pytest
 from ingest_core.model.codes import PlanStatus, TaskStatus
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_plan, ing_task
+from tests.support.books import at
 from tests.support.planning_store import (
     BACKFILL,
     HARVEST,
@@ -20,7 +21,7 @@ from tests.support.planning_store import (
     set_up,
     task_windows,
 )
-from tests.support.stores import at, column, contents, rows
+from tests.support.tables import column, contents, rows
 
 TOO_MANY = "too many tasks wait"
 

@@ -10,8 +10,9 @@ from ingest_core.model.codes import TaskStatus
 from ingest_core.model.window import Window
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_plan, ing_task
+from tests.support.books import at
 from tests.support.planning_store import Desk, assert_owned_once, holes, set_up
-from tests.support.stores import at, rows
+from tests.support.tables import rows
 
 pytestmark = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 

@@ -22,6 +22,7 @@ from ingest_core.planning.proposal import Proposer
 from ingest_core.planning.report import PlanReport
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_plan, ing_reslice_request, ing_task
+from tests.support.books import at
 from tests.support.planning_store import (
     BACKFILL,
     LEASE_SECONDS,
@@ -35,7 +36,7 @@ from tests.support.planning_store import (
     request,
     set_up,
 )
-from tests.support.stores import at, clear, rows
+from tests.support.tables import clear, rows
 
 pytestmark = pytest.mark.long
 

@@ -14,24 +14,12 @@ from ingest_core.planning.redrive import Redriver
 from ingest_core.planning.request import PlanRequest
 from ingest_core.store.records.quarantine_store import SqlQuarantineStore
 from ingest_core.store.schema.tables import ing_plan, ing_quarantine, ing_signal, ing_task
-from tests.support.stores import (
-    SOURCE,
-    Stores,
-    at,
-    begin,
-    change,
-    column,
-    crash_at_every_step,
-    finish,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-    source_rows,
-    trigger,
-)
+from tests.support.books import SOURCE, at, source_rows
+from tests.support.breaking import crash_at_every_step
+from tests.support.pages import page, record, rejected
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, finish, plan_harvest, read_page, trigger
 
 RESPONSE = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
 

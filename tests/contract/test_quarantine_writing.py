@@ -8,23 +8,12 @@ import pytest
 from ingest_core.model.codes import QuarantineReason, QuarantineState
 from ingest_core.model.record import Rejected
 from ingest_core.store.schema.tables import ing_quarantine
-from tests.support.stores import (
-    Stores,
-    at,
-    begin,
-    change,
-    column,
-    commit,
-    explain,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-    together,
-)
+from tests.support.books import at
+from tests.support.breaking import together
+from tests.support.pages import page, record, rejected
+from tests.support.tables import change, column, explain, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, commit, open_page, plan_harvest, read_page
 
 EVERY_STATE = [state.value for state in QuarantineState]
 

@@ -19,21 +19,10 @@ from ingest_core.store.schema.tables import (
     ing_signal,
     ing_task,
 )
-from tests.support.stores import (
-    NAMESPACE,
-    PARTITION,
-    SOURCE,
-    SPEC,
-    TTL_SECONDS,
-    Stores,
-    at,
-    begin,
-    change,
-    explain,
-    finish,
-    plan_harvest,
-    rows,
-)
+from tests.support.books import NAMESPACE, PARTITION, SOURCE, SPEC, at
+from tests.support.tables import change, explain, rows
+from tests.support.wiring import Stores
+from tests.support.working import TTL_SECONDS, begin, finish, plan_harvest
 
 TASKS = 2500
 ANALYZE = {"sqlite": "ANALYZE", "postgresql": "ANALYZE {}", "mysql": "ANALYZE TABLE {}"}

@@ -9,7 +9,10 @@ from ingest_core.model.errors import BadInput
 from ingest_core.model.spec import RateSpec
 from ingest_core.store.gate.rate_control import MOST_CHANGES, MOST_REASON_CHARS, SqlRateControl
 from ingest_core.store.schema.tables import ing_task
-from tests.support.stores import Stores, at, change, plan_harvest, rows, source_rows
+from tests.support.books import at, source_rows
+from tests.support.tables import change, rows
+from tests.support.wiring import Stores
+from tests.support.working import plan_harvest
 
 KEY = "books:-"
 RATE = RateSpec(requests_per_second=5, burst=1)

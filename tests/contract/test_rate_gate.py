@@ -10,7 +10,10 @@ from ingest_core.model.codes import Operation
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec
 from ingest_core.store.schema.tables import ing_rate_gate
-from tests.support.stores import PARTITION, Stores, rows, source_rows, together, while_uncommitted
+from tests.support.books import PARTITION, source_rows
+from tests.support.breaking import together, while_uncommitted
+from tests.support.tables import rows
+from tests.support.wiring import Stores
 
 SLOW = RateSpec(requests_per_second=0.1, burst=1)
 INTERVAL = timedelta(seconds=10)

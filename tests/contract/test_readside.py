@@ -5,17 +5,9 @@ from datetime import timedelta
 from ingest_core.model.codes import Operation
 from ingest_core.model.partition import Partition
 from ingest_core.model.task import FlowRun
-from tests.support.stores import (
-    PARTITION,
-    TTL_SECONDS,
-    Stores,
-    at,
-    begin,
-    claim,
-    compiled,
-    finish,
-    plan_harvest,
-)
+from tests.support.books import PARTITION, at, compiled
+from tests.support.wiring import Stores
+from tests.support.working import TTL_SECONDS, begin, claim, finish, plan_harvest
 
 TAPES = Partition("tapes", "list", Operation.HARVEST)
 

@@ -6,8 +6,11 @@ import pytest
 
 from ingest_core.store.records.record_merge import SqlRecordMerge
 from ingest_core.store.schema.tables import ing_item, ing_quarantine
+from tests.support.books import SOURCE, at
+from tests.support.breaking import crash_at_every_step
 from tests.support.one_phase import CHUNK, item, merge_of, merging, one_phase, places, put, quarantined
-from tests.support.stores import SOURCE, Stores, at, contents, crash_at_every_step, explain, rows
+from tests.support.tables import contents, explain, rows
+from tests.support.wiring import Stores
 
 SCANS = ("Seq Scan", "SCAN ing_", "| ALL |", "filesort", "TEMP B-TREE")
 

@@ -15,8 +15,10 @@ from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest
 from ingest_core.registry.compile import compile_spec
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_item, ing_quarantine, ing_task_run_batch
-from tests.support.runner import runner_of
-from tests.support.stores import SOURCE, Stores, at, change, claim, column, plan_harvest, rows, source_rows, trigger
+from tests.support.books import SOURCE, at, source_rows
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores, runner_of
+from tests.support.working import claim, plan_harvest, trigger
 
 ANSWER = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
 REFRESHED: dict[str, Any] = {

@@ -19,24 +19,11 @@ from ingest_core.model.record import PageOutcome
 from ingest_core.store.engine.database import Database
 from ingest_core.store.engine.dialect import is_data_error
 from ingest_core.store.schema.tables import ing_item, ing_task, ing_task_run_batch
-from tests.support.runner import runner_of
-from tests.support.stores import (
-    Stores,
-    at,
-    begin,
-    claim,
-    column,
-    compiled,
-    deleted,
-    finish,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-)
+from tests.support.books import at, compiled
+from tests.support.pages import deleted, page, record, rejected
+from tests.support.tables import column, rows
+from tests.support.wiring import Stores, runner_of
+from tests.support.working import begin, claim, finish, open_page, plan_harvest, read_page
 
 HALF = "\ud800"
 FAST = {"requests_per_second": 100_000, "burst": 1000}

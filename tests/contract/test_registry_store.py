@@ -10,16 +10,11 @@ from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.registry.rows import Rows
 from ingest_core.store.engine import database as database_module
 from ingest_core.store.schema.tables import SOURCE_TABLES
+from tests.support.books import SOURCE, source_rows
+from tests.support.breaking import crash_at_every_step, while_uncommitted
 from tests.support.rich_source import RICH
-from tests.support.stores import (
-    SOURCE,
-    Stores,
-    contents,
-    crash_at_every_step,
-    rows,
-    source_rows,
-    while_uncommitted,
-)
+from tests.support.tables import contents, rows
+from tests.support.wiring import Stores
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 

@@ -24,30 +24,21 @@ from ingest_core.store.schema.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from tests.support.stores import (
-    MIDNIGHT,
+from tests.support.books import MIDNIGHT, at, compiled, source_block
+from tests.support.breaking import crash_at_every_step, while_uncommitted
+from tests.support.pages import page, record, rejected
+from tests.support.tables import change, column, contents, rows
+from tests.support.wiring import Stores
+from tests.support.working import (
     TTL_SECONDS,
-    Stores,
-    at,
     begin,
-    change,
     checkpoint,
     claim,
-    column,
     commit,
-    compiled,
-    contents,
-    crash_at_every_step,
     finish,
     open_page,
-    page,
     plan_harvest,
     read_page,
-    record,
-    rejected,
-    rows,
-    source_block,
-    while_uncommitted,
 )
 
 

@@ -32,27 +32,12 @@ from ingest_core.store.schema.tables import (
 from ingest_core.store.schema.versions import current_revision, head_revision, migrations_folder, refuse_other_schema
 from tests.conftest import DatabaseFactory
 from tests.contract.conftest import MigratedDatabases
-from tests.support.stores import (
-    PARTITION,
-    SOURCE,
-    TTL_SECONDS,
-    Stores,
-    at,
-    begin,
-    change,
-    column,
-    finish,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rejected,
-    rows,
-    source_rows,
-    together,
-    wire,
-)
+from tests.support.books import PARTITION, SOURCE, at, source_rows
+from tests.support.breaking import together
+from tests.support.pages import page, record, rejected
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores, wire
+from tests.support.working import TTL_SECONDS, begin, finish, open_page, plan_harvest, read_page
 
 # fmt: off
 TABLES = {

@@ -22,30 +22,12 @@ from ingest_core.store.schema.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from tests.support.stores import (
-    SOURCE,
-    TTL_SECONDS,
-    Stores,
-    at,
-    begin,
-    change,
-    claim,
-    column,
-    commit,
-    compiled,
-    contents,
-    finish,
-    open_page,
-    page,
-    plan_harvest,
-    record,
-    rejected,
-    rows,
-    source_rows,
-    together,
-    wait_for,
-    while_uncommitted,
-)
+from tests.support.books import SOURCE, at, compiled, source_rows
+from tests.support.breaking import together, wait_for, while_uncommitted
+from tests.support.pages import page, record, rejected
+from tests.support.tables import change, column, contents, rows
+from tests.support.wiring import Stores
+from tests.support.working import TTL_SECONDS, begin, claim, commit, finish, open_page, plan_harvest
 
 PAST_TTL = timedelta(seconds=TTL_SECONDS + 1)
 

@@ -12,19 +12,11 @@ from ingest_core.model.canonical import canonical_json
 from ingest_core.model.errors import BadInput
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_item, ing_schedule_instance
-from tests.support.stores import (
-    Stores,
-    at,
-    begin,
-    column,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rows,
-    source_block,
-    source_rows,
-)
+from tests.support.books import at, source_block, source_rows
+from tests.support.pages import page, record
+from tests.support.tables import column, rows
+from tests.support.wiring import Stores
+from tests.support.working import begin, plan_harvest, read_page
 
 COMPOSED, DECOMPOSED = "\u00e9", "e\u0301"
 ALIKE = [

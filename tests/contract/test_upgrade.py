@@ -24,9 +24,13 @@ from ingest_core.store.schema.versions import (
 )
 from tests.conftest import DatabaseFactory
 from tests.contract.test_schema import catalogue
+from tests.support.books import as_compiled
+from tests.support.breaking import crash_at_every_step
 from tests.support.level_one import GOLDEN, LEVEL, OLD_ROWS, create_level_one, old_snapshot, plan_as_then, window_of
 from tests.support.specs import NOW, at, crossref_spec
-from tests.support.stores import as_compiled, begin, claim, contents, crash_at_every_step, finish, rows, wire
+from tests.support.tables import contents, rows
+from tests.support.wiring import wire
+from tests.support.working import begin, claim, finish
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 

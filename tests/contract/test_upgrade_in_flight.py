@@ -40,8 +40,9 @@ from tests.support.level_four import (
     truth,
 )
 from tests.support.planning_store import HOUR
-from tests.support.runner import runner_of
-from tests.support.stores import TTL_SECONDS, Stores, column, rows, trigger, wire
+from tests.support.tables import column, rows
+from tests.support.wiring import Stores, runner_of, wire
+from tests.support.working import TTL_SECONDS, trigger
 
 ENDED = {"ing_item", "ing_quarantine", "ing_outbox_message", "ing_task_run_batch", "ing_cursor_event", "ing_estimate"}
 """What later work adds to and, in this scene, changes nothing of."""

@@ -16,8 +16,10 @@ from ingest_core.model.codes import TaskStatus
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.store.schema.tables import ing_cursor, ing_item, ing_quarantine, ing_task, ing_task_run_batch
-from tests.support.runner import runner_of
-from tests.support.stores import Stores, at, claim, column, compiled, plan_harvest, rows
+from tests.support.books import at, compiled
+from tests.support.tables import column, rows
+from tests.support.wiring import Stores, runner_of
+from tests.support.working import claim, plan_harvest
 
 SIZE = 3
 FAST = {"requests_per_second": 100_000, "burst": 1000}

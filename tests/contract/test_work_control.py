@@ -29,27 +29,12 @@ from ingest_core.store.schema.tables import (
     ing_task_run_batch,
 )
 from tests.contract.test_refresh import plan_refresh
-from tests.support.stores import (
-    PARTITION,
-    TTL_SECONDS,
-    Stores,
-    at,
-    begin,
-    change,
-    claim,
-    column,
-    commit,
-    compiled,
-    contents,
-    finish,
-    open_page,
-    page,
-    plan_harvest,
-    read_page,
-    record,
-    rows,
-    while_uncommitted,
-)
+from tests.support.books import PARTITION, at, compiled
+from tests.support.breaking import while_uncommitted
+from tests.support.pages import page, record
+from tests.support.tables import change, column, contents, rows
+from tests.support.wiring import Stores
+from tests.support.working import TTL_SECONDS, begin, claim, commit, finish, open_page, plan_harvest, read_page
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of the decoders, from real answers: `python -m tests.fuzz.decoders [libFuzzer options]`.
 
 The first byte of an input chooses the source it is an answer of. libFuzzer's options bound each input's time and
-memory; what breaks the law of `tests.support.decoding_law` ends the run with the input written to a file.
+memory; what breaks the law of `tests.models.decoding_law` ends the run with the input written to a file.
 """
 
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["ingest_core.execution", "ingest_core.model", "ingest_core.registry"]):
-    from tests.support.decoding_law import check, seeds, specs
+    from tests.models.decoding_law import check, seeds, specs
 
 LIMITS = ["-timeout=20", "-rss_limit_mb=1024", "-max_len=40000"]
 

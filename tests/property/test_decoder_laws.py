@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.decoding_law import check, seeds, specs
+from tests.models.decoding_law import check, seeds, specs
 
 TOKENS = [
     b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"<", b">", b"&", b"/>", b"</", b"<!--", b"-->",

@@ -19,7 +19,7 @@ from ingest_core.model.window import Window
 from ingest_core.planning.estimate import Estimator
 from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.window import resolve_backfill
-from tests.support.planning_model import (
+from tests.models.planning_model import (
     ALL_IDS,
     Cluster,
     Harvest,

@@ -12,7 +12,7 @@ from ingest_core.model.id_range import IdRange, missing_ranges, unset_part
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window, merge_windows
 from ingest_core.planning.needs import Ground, Need, needs_by_range, needs_reading, survey
-from tests.support.planning_model import boxes_of_needs, ground_of
+from tests.models.planning_model import boxes_of_needs, ground_of
 from tests.support.specs import at, crossref_spec
 
 MINUTE = timedelta(minutes=1)

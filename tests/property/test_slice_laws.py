@@ -24,7 +24,7 @@ from ingest_core.planning.slicing import Drafter
 from ingest_core.planning.strategies.strategy import Piece
 from ingest_core.planning.strategies.time_slices import TimeCutter
 from ingest_core.registry.render import TimeText
-from tests.support.cut_cases import (
+from tests.models.cut_cases import (
     KNOWN,
     SOMETIMES_KNOWN,
     ZONES,
@@ -34,7 +34,7 @@ from tests.support.cut_cases import (
     grids,
     moments,
 )
-from tests.support.planning_model import (
+from tests.models.planning_model import (
     Cluster,
     Moody,
     Stubborn,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ingest_core.model.shortfall import shortfall_limit
 from ingest_core.model.spec import SpecSnapshot
-from tests.support.split_model import CAP, HIGHEST, RULES, Harvest, OneDay, day_of, source
+from tests.models.split_model import CAP, HIGHEST, RULES, Harvest, OneDay, day_of, source
 
 NUMBERS = st.one_of(st.none(), st.integers(0, HIGHEST + 5))
 ANY_NUMBERS = st.lists(NUMBERS, max_size=60)

@@ -12,14 +12,9 @@ from ingest_core.model.window import Window
 from ingest_core.store.cursors.events import append_event
 from ingest_core.store.cursors.store import open_cursor
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
-from tests.support.stores import (
-    NAMESPACE,
-    Stores,
-    at,
-    change,
-    column,
-    rows,
-)
+from tests.support.books import NAMESPACE, at
+from tests.support.tables import change, column, rows
+from tests.support.wiring import Stores
 
 OTHER = heir_of(NAMESPACE, "b" * 64)
 LINEAGE = {"schedule_instance_id": 1, "plan_id": 1, "slice_id": 1, "task_id": 1}

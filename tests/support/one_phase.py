@@ -8,7 +8,9 @@ import sqlalchemy as sa
 from ingest_core.registry.rows import Rows
 from ingest_core.store.records.record_merge import RecordMerge, SqlRecordMerge
 from ingest_core.store.schema.tables import ing_item
-from tests.support.stores import SOURCE, Stores, at, rows, source_rows
+from tests.support.books import SOURCE, at, source_rows
+from tests.support.tables import rows
+from tests.support.wiring import Stores
 
 RESPONSE = {"items": "$.items", "id": "$.id", "updated_at": "$.at"}
 CHUNK = 2

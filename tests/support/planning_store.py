@@ -9,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.bootstrap import strategies
 from ingest_core.cursor.frontier import whole_coverage
 from ingest_core.execution.ports import Run, RunOutcome
 from ingest_core.model.canonical import hash_of
@@ -24,22 +23,18 @@ from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.task import FlowRun
 from ingest_core.model.window import Window, subtract_windows
 from ingest_core.planning.estimate import Place, Probe
-from ingest_core.planning.plan import Planner, PlanSettings
+from ingest_core.planning.plan import PlanSettings
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest, Trigger
-from ingest_core.planning.reslice import Reslicer
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
-from ingest_core.store.cursors.store import SqlCursorStore
 from ingest_core.store.engine.database import Database
-from ingest_core.store.ledger.run_ledger import SqlRunLedger
-from ingest_core.store.plans.store import SqlPlanStore
-from ingest_core.store.queue.claims import ClaimTurn
-from ingest_core.store.queue.task_queue import SqlTaskQueue
 from ingest_core.store.registry.sources import SqlRegistryStore
 from ingest_core.store.schema.columns import in_namespace, namespace_values
 from ingest_core.store.schema.tables import ing_cursor_event, ing_reslice_request, ing_task
-from tests.support.stores import at, rows
+from tests.support.books import at
+from tests.support.tables import rows
+from tests.support.wiring import Stores, wire
 
 SHELF = "shelf"
 HARVEST, BACKFILL, UPDATE = Operation.HARVEST, Operation.BACKFILL, Operation.UPDATE
@@ -117,17 +112,8 @@ def in_hours(windows: Iterable[Window]) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Desk(Stores):
     """One process at work on the database: it plans, cuts again, and works tasks without a provider."""
-
-    database: Database
-    registry: SqlRegistryStore
-    plans: SqlPlanStore
-    planner: Planner
-    reslicer: Reslicer
-    queue: SqlTaskQueue
-    ledger: SqlRunLedger
-    cursors: SqlCursorStore
 
     def plan(self, start: float | None = None, end: float | None = None, **how: Any) -> PlanReport:
         """Plan what is asked for, in hours after midnight; `key` and `now` are the trigger's."""
@@ -225,17 +211,8 @@ class RememberedRegistry(SqlRegistryStore):
 
 def open_desk(database: Database, *, limit_in_all: int = 0, probe: Probe | None = None) -> Desk:
     """A desk as bootstrap wires it, without an upstream; the source must not change."""
-    registry, plans = RememberedRegistry(database), SqlPlanStore(database)
-    return Desk(
-        database=database,
-        registry=registry,
-        plans=plans,
-        planner=Planner(registry, plans, database, strategies(), probe, PlanSettings(limit_in_all)),
-        reslicer=Reslicer(plans, strategies(), probe),
-        queue=SqlTaskQueue(database, ClaimTurn()),
-        ledger=SqlRunLedger(database),
-        cursors=SqlCursorStore(database),
-    )
+    settings = PlanSettings(limit_in_all)
+    return Desk(**vars(wire(database, registry=RememberedRegistry(database), probe=probe, settings=settings)))
 
 
 def set_up(database: Database, *, limit_in_all: int = 0, probe: Probe | None = None, **blocks: Any) -> Desk:

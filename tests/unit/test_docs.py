@@ -162,7 +162,7 @@ def test_every_reason_for_quarantine_is_explained() -> None:
 
 
 def test_every_habit_that_cannot_be_detected_is_listed_and_no_other() -> None:
-    from tests.support.habit_excuses import UNDETECTABLE
+    from tests.models.habit_excuses import UNDETECTABLE
 
     _, _, told = _sections("explanation/life-cycle.md")["Task"].partition("**What cannot be detected.**")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in told.splitlines() if line.startswith("|")]

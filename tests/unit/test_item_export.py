@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -216,9 +214,3 @@ class TestTheFile:
         with pytest.raises(BadInput) as failed, whole_file(tmp_path / "no" / "out"):
             pass
         assert failed.value.code == "FILE_UNWRITABLE"
-
-
-def test_commands_that_write_no_tables_do_not_load_pandas() -> None:
-    script = "import flows.cli.main, ingest_core.bootstrap, sys; print({'pandas', 'pyarrow'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

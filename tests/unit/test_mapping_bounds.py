@@ -1,11 +1,6 @@
 """Mapping functions are linear, and bounded in what they build, whatever a provider sends."""
 
 import json
-import subprocess
-import sys
-import time
-from collections.abc import Callable
-from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -18,7 +13,6 @@ from ingest_core.execution.fetch import Abandoned
 from ingest_core.execution.routing import Router
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel, QuarantineReason
-from ingest_core.model.redaction import redact
 from ingest_core.model.spec import PredicateSpec, SpecSnapshot
 from ingest_core.registry import patterns
 from ingest_core.registry.bounds import (
@@ -33,64 +27,13 @@ from ingest_core.registry.bounds import (
 from ingest_core.registry.dates import parse_source_time, partial_date
 from ingest_core.registry.extraction import compile_value
 from ingest_core.registry.paths import compile_path, path_problem
-from ingest_core.registry.values import FUNCTION_NAMES
+from tests.support.hostile_mappings import EXPRESSIONS, HOSTILE
 from tests.support.specs import at, crossref_spec, page_of
 
 ASKED_AT = at("12:00")
 
 SLOW = "(a|aa)+$"
 VICTIM = "a" * 60 + "b"
-
-
-def _nested(n: int) -> list[Any]:
-    value: list[Any] = ["x"] * n
-    for _ in range(900):
-        value = [value]
-    return value
-
-
-def _nested_text(n: int) -> dict[str, Any]:
-    value: Any = "x" * n
-    for _ in range(900):
-        value = {"#text": value}
-    return {"#text": value}
-
-
-def _nested_dates(n: int) -> Any:
-    value: Any = "2020"
-    for _ in range(min(n, 5000)):
-        value = [{"date-parts": value}]
-    return value
-
-
-HOSTILE: dict[str, Callable[[int], Any]] = {
-    "letters": lambda n: "a" * n,
-    "letters then a slash": lambda n: "a" * n + "/",
-    "an orcid and spaces": lambda n: "0" * 16 + " " * n + "x",
-    "digits": lambda n: "1" * n,
-    "spaces": lambda n: "x" + " " * n + "x",
-    "semicolons": lambda n: ";" * n,
-    "prefixes": lambda n: "doi:" * n,
-    "growing capitals": lambda n: "ΐ" * n,
-    "a long list": lambda n: ["a"] * n,
-    "a list of numbers": lambda n: list(range(n)),
-    "a deep list": _nested,
-    "a deep object": _nested_text,
-    "a list of dates": lambda n: [[2020] * n],
-    "an inverted index": lambda n: {"w": list(range(n))},
-    "one long word often": lambda n: {"w" * n: [0] * n},
-    "dates in dates": _nested_dates,
-}
-NAMES = [name.replace("...", argument) for name in FUNCTION_NAMES for argument in ((";", "[^/]+$")["match" in name],)]
-EXPRESSIONS: list[dict[str, Any]] = [
-    *({"path": "$.v", "as": name} for name in NAMES),
-    {"collect": ["$.v", "$.v[*]"]},
-    {"join": ["$.v", "$.v[*]"], "with": "; " * 100},
-    {"all": ["$.v", "$.v"]},
-    {"any": ["$.none", "$.v"]},
-    {"each": "$.v", "name": "$.x", "literal": {"value": "l" * 1000}},
-    {"path": "$..v"},
-]
 
 
 def size_of(value: Any) -> tuple[int, int]:
@@ -102,42 +45,6 @@ def size_of(value: Any) -> tuple[int, int]:
         inner = [size_of(one) for one in value]
         return sum(one[0] for one in inner), 1 + sum(one[1] for one in inner)
     return (len(value) if isinstance(value, str) else 0), 1
-
-
-RUN = """
-import json, resource
-resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-from tests.unit.test_mapping_bounds import costs
-print(json.dumps([costs(10_000), costs(40_000)]))
-"""
-
-
-def costs(n: int) -> dict[str, float]:
-    """Processor seconds of every function on every hostile value of that size."""
-    found: dict[str, float] = {}
-    getters = [(json.dumps(one)[:60], compile_value(one)) for one in EXPRESSIONS]
-    for name, hostile in HOSTILE.items():
-        value = hostile(n)
-        found |= {f"{expression} on {name}": _seconds(get, {"v": value}) for expression, get in getters}
-        if isinstance(value, str):
-            found[f"redact on {name}"] = _seconds(redact, f"@ {value} %40")
-    return found
-
-
-def _seconds(work: Callable[[Any], Any], value: Any) -> float:
-    started = time.process_time()
-    with suppress(BoundExceeded, RecursionError):
-        work(value)
-    return time.process_time() - started
-
-
-def test_no_function_takes_quadratic_time_or_memory() -> None:
-    # 2 GiB of memory are allowed. At 40,000 characters what was quadratic took 2.5 s and more; what is linear takes
-    # milliseconds, and a pattern is given up after 1 s.
-    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    small, large = json.loads(done.stdout)
-    assert {case: (small[case], seconds) for case, seconds in large.items() if seconds > 1.5} == {}
 
 
 HOSTILE_VALUES = st.recursive(
@@ -204,8 +111,8 @@ def test_small_values_are_as_before() -> None:
 
 
 def test_dates_within_dates_are_no_date() -> None:
-    assert partial_date(_nested_dates(5000)) is None
-    assert parse_source_time(_nested_dates(5000)) is None
+    assert partial_date(HOSTILE["dates in dates"](5000)) is None
+    assert parse_source_time(HOSTILE["dates in dates"](5000)) is None
 
 
 class TestPaths:

@@ -16,7 +16,7 @@ from ingest_core.planning.needs import Need
 from ingest_core.planning.sizing import Sizing, sizing_of
 from ingest_core.planning.strategies.strategy import Piece, SliceContext
 from ingest_core.planning.strategies.time_slices import TimeCutter, TimeStrategy
-from tests.support.planning_model import Cluster, Stubborn, Truthful
+from tests.models.planning_model import Cluster, Stubborn, Truthful
 from tests.support.specs import at, crossref_spec, pubmed_spec, span
 
 NOTHING_KNOWN = StoredEstimates(700)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from ingest_core.execution.ports import AnswerLost, NotSent, Request, Response
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
-from tests.support.habit_pages import (
+from tests.models.habit_pages import (
     BEGIN,
     Asked,
     Book,
@@ -23,7 +23,7 @@ from tests.support.habit_pages import (
     said_by,
     spoilt,
 )
-from tests.support.habits import (
+from tests.models.habits import (
     LINKED,
     PLACE,
     RANGE,

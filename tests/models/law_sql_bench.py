@@ -1,5 +1,6 @@
 """The paging law's bench on the product's own planner, queue, ledger and cursors."""
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from threading import Event
@@ -7,17 +8,12 @@ from threading import Event
 import sqlalchemy as sa
 
 from ingest_core.execution.ports import Run, RunOutcome
-from ingest_core.execution.run_task import TaskRunner
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import Permit
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec, SpecSnapshot
-from ingest_core.planning.reslice import Reslicer
-from ingest_core.planning.strategies.strategy import StrategyRegistry
-from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.store.engine.database import Database
 from ingest_core.store.ledger.run_ledger import SqlRunLedger
-from ingest_core.store.queue.work_control import SqlWorkControl
 from ingest_core.store.schema.tables import (
     ing_cursor,
     ing_cursor_event,
@@ -27,11 +23,14 @@ from ingest_core.store.schema.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from tests.support.habit_pages import BEGIN, Killed
-from tests.support.habit_provider import HabitProvider
-from tests.support.habits import Habits, Source, Stop, blocks_of, unit_seconds
-from tests.support.paging_law import Ended
-from tests.support.stores import clear, compiled, plan_harvest, rows, wire
+from tests.models.habit_pages import BEGIN, Killed
+from tests.models.habit_provider import HabitProvider
+from tests.models.habits import Habits, Source, Stop, blocks_of, unit_seconds
+from tests.models.paging_law import Ended
+from tests.support.books import compiled
+from tests.support.tables import clear, rows
+from tests.support.wiring import runner_of, wire
+from tests.support.working import plan_harvest
 
 LEASE_SECONDS = 600
 
@@ -79,10 +78,8 @@ class SqlBench:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._stores = wire(database)
         self._ledger = MortalLedger(database)
-        self._reslicer = Reslicer(self._stores.plans, StrategyRegistry([TimeStrategy()]))
-        self._control = SqlWorkControl(database)
+        self._stores = replace(wire(database), ledger=self._ledger)
 
     def plan(self, habits: Habits, source: Source) -> None:
         """Begin anew with a plan of the whole window."""
@@ -97,10 +94,9 @@ class SqlBench:
         queue = self._stores.queue
         task = queue.claim("ann", LEASE_SECONDS)
         if task is None:
-            return bool(self._reslicer.serve().children) or self._hurry()
-        gate, cursors, clock = OpenGate(), self._stores.cursors, self._database
+            return bool(self._stores.reslicer.serve().children) or self._hurry()
         try:
-            TaskRunner(queue, self._ledger, cursors, self._control, gate, provider, clock, stop).run(task)
+            runner_of(self._stores, provider, stop, OpenGate()).run(task)
         except Killed:
             self._database.clock_shift += timedelta(seconds=2 * LEASE_SECONDS)
             queue.give_back_expired()

@@ -35,12 +35,13 @@ from ingest_core.store.schema.tables import (
     ing_schedule_instance,
     ing_task,
 )
-from tests.support.execution_laws import Laws, requests_in
-from tests.support.execution_model import BROKEN, INSTANT, CursorModel, Oracle, Provider, TaskModel
-from tests.support.execution_worker import LEASE, LOST, Step, Worker, attempt, overlapped
+from tests.models.execution_laws import Laws, requests_in
+from tests.models.execution_model import BROKEN, INSTANT, CursorModel, Oracle, Provider, TaskModel
+from tests.models.execution_worker import LEASE, LOST, Step, Worker, attempt, overlapped
+from tests.support.books import at
 from tests.support.planning_store import BACKFILL, HARVEST, HOUR, SHELF, open_desk, request, set_up
 from tests.support.planning_store import fired as trigger
-from tests.support.stores import at, clear, contents, rows
+from tests.support.tables import clear, contents, rows
 
 BEGIN_HOUR, FIRST_HOUR = 0, 24
 """The provider's first record is no older than the one; the scene begins at the other."""

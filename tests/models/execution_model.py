@@ -11,8 +11,8 @@ from ingest_core.model.id_range import IdRange
 from ingest_core.model.lease import Lease
 from ingest_core.model.record import Counts, PageOutcome
 from ingest_core.model.window import Window
-from tests.support.stores import page as page_of
-from tests.support.stores import record, rejected
+from tests.support.pages import page as page_of
+from tests.support.pages import record, rejected
 
 PAGE_SIZE = 2
 NUMBERS = range(9)

@@ -16,7 +16,7 @@ from ingest_core.planning.estimate import Estimate, Estimator, History, Place, S
 from ingest_core.planning.needs import Need
 from ingest_core.planning.sizing import Sizing
 from ingest_core.planning.strategies.time_slices import TimeCutter
-from tests.support.planning_model import Cluster, Stubborn, Truthful
+from tests.models.planning_model import Cluster, Stubborn, Truthful
 from tests.support.specs import at, crossref_spec
 
 ZONES = [

@@ -6,10 +6,10 @@ from datetime import datetime
 from threading import Event
 from typing import Any, Protocol
 
-from tests.support.habit_excuses import Case, Excuse, excuse_of, replaced
-from tests.support.habit_pages import BEGIN, Asked, Bounds, Endless
-from tests.support.habit_provider import HabitProvider, stops
-from tests.support.habits import Habits, Source, Total
+from tests.models.habit_excuses import Case, Excuse, excuse_of, replaced
+from tests.models.habit_pages import BEGIN, Asked, Bounds, Endless
+from tests.models.habit_provider import HabitProvider, stops
+from tests.models.habits import Habits, Source, Total
 
 MOST_ATTEMPTS = 120
 """Attempts at all tasks of a plan; more is endless."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tests.support.habit_pages import Asked
-from tests.support.habits import LINKED, Change, Cursor, Fault, Habits, Kind, More, Order, Source, Total
+from tests.models.habit_pages import Asked
+from tests.models.habits import LINKED, Change, Cursor, Fault, Habits, Kind, More, Order, Source, Total
 
 COUNTED = (Kind.OFFSET, Kind.PAGE)
 LEAVES_OUT = {Fault.EMPTY, Fault.EMPTY_END, Fault.SHORT, Fault.STUTTER}

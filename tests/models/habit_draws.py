@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from tests.support.habits import (
+from tests.models.habits import (
     LINKED,
     Beyond,
     Cap,

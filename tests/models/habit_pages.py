@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tests.support.habits import Fault
+from tests.models.habits import Fault
 
 BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -1,14 +1,14 @@
 """Providers by name that lost records before the law was held to; and a way to run one case by hand.
 
-python -m tests.support.law_cases "Habits(kind=Kind.TOKEN, slots=(0, 0, 0, 0), lost_after=1)" "Source()"
+python -m tests.models.law_cases "Habits(kind=Kind.TOKEN, slots=(0, 0, 0, 0), lost_after=1)" "Source()"
 """
 
 import logging
 import sys
 
-from tests.support import habits as words
-from tests.support.habit_draws import Drawn
-from tests.support.habits import (
+from tests.models import habits as words
+from tests.models.habit_draws import Drawn
+from tests.models.habits import (
     Beyond,
     Cap,
     Change,
@@ -23,8 +23,8 @@ from tests.support.habits import (
     Tail,
     Total,
 )
-from tests.support.law_memory_bench import MemoryBench
-from tests.support.paging_law import Broken, check, describe, harvest
+from tests.models.law_memory_bench import MemoryBench
+from tests.models.paging_law import Broken, check, describe, harvest
 
 SIX, SEVEN = (0,) * 6, (0,) * 7
 LEAVES, SWAPS = (Event(2, Change.LEAVE),), (Event(2, Change.SWAP, where=7),)

@@ -21,9 +21,9 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.task import FlowRun, Task
 from ingest_core.model.window import Window, window_or_none
 from ingest_core.store.engine.database import Database
-from tests.support.execution_model import Oracle, Provider
+from tests.models.execution_model import Oracle, Provider
+from tests.support.breaking import DEADLINE_SECONDS, PATIENCE_SECONDS
 from tests.support.planning_store import Desk
-from tests.support.stores import DEADLINE_SECONDS, PATIENCE_SECONDS
 
 LEASE_SECONDS = 1800
 LEASE = timedelta(seconds=LEASE_SECONDS)

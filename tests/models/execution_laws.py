@@ -22,8 +22,8 @@ from ingest_core.store.schema.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
-from tests.support.execution_model import Oracle
-from tests.support.stores import rows
+from tests.models.execution_model import Oracle
+from tests.support.tables import rows
 
 Look = Callable[..., Sequence[Any]]
 """Some columns of every row of a table."""

@@ -27,11 +27,11 @@ from ingest_core.planning.estimate import StoredEstimates
 from ingest_core.planning.sizing import budget_of, constant_estimate, sizing_of
 from ingest_core.planning.strategies.time_slices import TimeCutter
 from ingest_core.store.ledger.checkpoints import checkpoint_json, checkpoint_of
-from tests.support.habit_pages import BEGIN, Killed
-from tests.support.habit_provider import HabitProvider
-from tests.support.habits import Habits, Source, Stop, unit_seconds
-from tests.support.law_sql_bench import LEASE_SECONDS, OpenGate, spec_of
-from tests.support.paging_law import Ended
+from tests.models.habit_pages import BEGIN, Killed
+from tests.models.habit_provider import HabitProvider
+from tests.models.habits import Habits, Source, Stop, unit_seconds
+from tests.models.law_sql_bench import LEASE_SECONDS, OpenGate, spec_of
+from tests.models.paging_law import Ended
 
 NOON = datetime.fromisoformat("2024-01-01T12:00:00+00:00")
 

@@ -10,8 +10,8 @@ import pytest
 
 from ingest_core.outbox.ports import PublisherUnavailable
 from ingest_core.transport.file_publisher import FilePublisher
+from tests.support.breaking import together
 from tests.support.outbox import message
-from tests.support.stores import together
 
 
 def ids(path: Path) -> list[str]:

@@ -89,6 +89,7 @@ class SourceCheck:
             self._strategies,
             timed=bool(self._asked.user_from or self._asked.user_to) and not self._asked.ids,
             credential_names=self._credential_names,
+            ids=self._asked.ids,
         )
         return compile_source(rows, request, self._now)
 

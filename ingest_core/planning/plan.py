@@ -112,6 +112,7 @@ class Planner:
                 strategies=self._strategies.codes,
                 timed=_timed(request, rows, partition.endpoint_name),
                 credential_names=self._settings.credential_names,
+                ids=request.ids,
             )
             return compile_source(rows, asked, now or self._clock.now())
 

@@ -1,6 +1,6 @@
 """Compiling the Registry's rows into the snapshot a plan runs on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from ingest_core.model.spec import (
     SpecSnapshot,
     WindowSpec,
 )
+from ingest_core.registry.asked_ids import check_asked_ids
 from ingest_core.registry.capability import check_query
 from ingest_core.registry.checks import (
     check_dictionary,
@@ -40,7 +41,7 @@ from ingest_core.registry.params import body_names, check_params, param_specs
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.query_text import parse_query, query_error
 from ingest_core.registry.render import Renderer, TimeText, Unrenderable, refuse_unrenderable
-from ingest_core.registry.response import check_capability_patterns, check_response, response_part
+from ingest_core.registry.response import check_capability_patterns, check_id_pattern, check_response, response_part
 from ingest_core.registry.rows import Row, Rows, in_force
 from ingest_core.registry.traversal import PAGE_SIZE_SHARE, pagination_part, slicing_part, window_part
 from ingest_core.registry.unset import note_unset
@@ -61,6 +62,8 @@ class CompileRequest:
     strategies: frozenset[str] | None = None
     credential_names: CredentialNames | None = None
     """The secrets a source may refer to; None where that is not known, and checked when a request is sent."""
+    ids: Sequence[str] = ()
+    """The ids an UPDATE is asked for."""
     timed: bool = False
     """Whether an UPDATE of an endpoint that could be asked by id follows its time filter instead."""
     from_file: bool = False
@@ -144,6 +147,7 @@ class _Compiler:
         check_dictionary(self._rows, DICTIONARY, found)
         check_twins(self._rows, self._request.endpoint, self._request.operation.value, self._now, found)
         check_scopes(self._rows, found)
+        check_id_pattern(self._rows["reg_provenance"][0], found)
         check_refreshes(self._endpoints, found)
         auth = self._auth(blocks["credential"], definition)
         check_endpoint_auth(definition, auth, found)
@@ -166,6 +170,7 @@ class _Compiler:
             self._check_rendering(rules, params, window, expression, slicing.split_field)
         self._note_degradations()
         self._refuse()
+        check_asked_ids(self._rows["reg_provenance"][0], self._request.ids)
         assert http is not None
         spec = SpecSnapshot(
             snapshot_version=SNAPSHOT_VERSION,

@@ -32,6 +32,7 @@ source:
   name: $name
   description: ""
   # id_normalizer: DOI        # if ids are DOIs: they have no case
+  # id_pattern: "[0-9]+"      # a regular expression: a refresh by ids that do not match it is refused
 
 endpoints:
   - name: records

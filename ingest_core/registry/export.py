@@ -36,6 +36,7 @@ def document_of(rows: Rows) -> dict[str, Any]:
                 "description": provenance["description"] or None,
                 "docs_url": provenance["docs_url"],
                 "id_normalizer": provenance["id_normalizer_code"],
+                "id_pattern": provenance.get("id_pattern"),
                 "on_equal": provenance["on_equal_code"],
                 "on_refresh": provenance.get("on_refresh_code"),
                 "defaults": _defaults(provenance.get("defaults")),

@@ -141,6 +141,16 @@ def check_capability_patterns(capabilities: Mapping[str | None, Row], found: Fin
         )  # fmt: skip
 
 
+def check_id_pattern(provenance: Row, found: Findings) -> None:
+    """The pattern of ids can be used."""
+    pattern = provenance.get("id_pattern")
+    problem = _pattern_problem(pattern)
+    found.need(
+        problem is None, "PATTERN_INVALID", "reg_provenance", "source.id_pattern",
+        pattern, str(problem), "write a shorter pattern, such as '[0-9]+'",
+    )  # fmt: skip
+
+
 def _pattern_problem(text: str | None) -> str | None:
     """What is wrong with the pattern; None where there is none, or it can be used."""
     try:

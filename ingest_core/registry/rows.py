@@ -36,6 +36,7 @@ def _provenance(file: SourceFile) -> Row:
         "description": file.source.description,
         "docs_url": file.source.docs_url,
         "id_normalizer_code": file.source.id_normalizer.value,
+        "id_pattern": file.source.id_pattern,
         "on_equal_code": file.source.on_equal.value,
         "on_refresh_code": file.source.on_refresh.value if file.source.on_refresh else None,
         "output_mapping": dict(file.mapping),

@@ -290,6 +290,9 @@ class Source(Block):
     description: str = ""
     docs_url: str | None = None
     id_normalizer: IdNormalizer = IdNormalizer.NONE
+    id_pattern: str | None = Field(
+        default=None, description="Regular expression for a whole normalised id; a refresh by other ids is refused."
+    )
     on_equal: OnEqual = OnEqual.KEEP
     on_refresh: OnRefresh | None = Field(default=None, description="What a refresh may change.")
     defaults: Defaults | None = None

@@ -867,6 +867,7 @@ CREATE TABLE reg_provenance (
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     on_refresh_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    id_pattern LONGTEXT COLLATE utf8mb4_0900_bin,
     PRIMARY KEY (id)
 );
 

@@ -867,6 +867,7 @@ CREATE TABLE reg_provenance (
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     on_refresh_code VARCHAR(32) COLLATE "C",
+    id_pattern TEXT COLLATE "C",
     PRIMARY KEY (id)
 );
 

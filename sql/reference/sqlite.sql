@@ -867,6 +867,7 @@ CREATE TABLE reg_provenance (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     on_refresh_code VARCHAR(32),
+    id_pattern TEXT,
     PRIMARY KEY (id)
 );
 

@@ -54,6 +54,7 @@ RICH: dict[str, Any] = {
         "description": "Bücher 書 📚\nin two lines",
         "docs_url": "https://docs.example/?a=b&c=%20",
         "id_normalizer": "DOI",
+        "id_pattern": "[a-z]+-[0-9]{1,4}",
         "on_equal": "CHANGED",
         "on_refresh": "FILL_EMPTY",
         "defaults": {"http": {"headers": {"X-All": "{contact}"}}, "rate_limit": {"burst": 7}},

@@ -99,6 +99,7 @@ reg_provenance = sa.Table(
     sa.Column("closed_at", Utc),
     *_audit(),
     sa.Column("on_refresh_code", code(32)),
+    sa.Column("id_pattern", long_text()),
     sa.Index("idx_provenance_code", "provenance_code", "closed_at"),
 )
 

@@ -1,0 +1,1 @@
+ALTER TABLE reg_provenance ADD COLUMN id_pattern TEXT;

@@ -85,7 +85,7 @@ def judge_end(
 
 def _unstable(checkpoint: Checkpoint, missing: int) -> Verdict:
     if checkpoint.passes + 1 < MAX_PASSES:
-        why = "pages were found by position, or the total fell: another pass must bring the same records"
+        why = "pages were found by position or brought nothing new, or the total fell: another pass must bring the same"
         return Verdict(Judgement.AGAIN, why, missing)
     why = f"records changed places while they were read: {MAX_PASSES} passes brought different ones"
     return Verdict(Judgement.CUT, why, missing, ResliceReason.UNSTABLE)

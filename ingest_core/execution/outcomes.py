@@ -90,7 +90,7 @@ def _to_be_cut(walk: Walk, reason: ResliceReason | None, why: str, code: str) ->
     message = f"{why}: housekeeping or the next plan cuts the slice smaller, and the watermark waits"
     error = {"level": ErrorLevel.L2.value, "code": code, "message": message}
     covered = walk.progress.covered(walk.task)
-    weak = covered is not None and walk.checkpoint.total is None  # the order of time alone says that it is complete
+    weak = covered is not None  # the order of time alone says that the part is complete: a total is of the whole window
     outcome = RunOutcome(
         TaskStatus.PARTIAL,
         {**_stats(walk), "weakEnd": weak},

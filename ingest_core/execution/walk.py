@@ -196,12 +196,15 @@ def edge_of(task: Task, routed: Routed) -> Edge | None:
 
 def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_records: int) -> Checkpoint:
     """The checkpoint once the page is committed."""
-    before = walk.checkpoint
+    before, task = walk.checkpoint, walk.task
     # One answer that holds exactly what its own total states, and has room for more, leaves nothing to shift.
-    confirmed = page.total == len(walk.seen.ids) and page.count < walk.task.spec.paging.page_size
-    counts = (step.counts or step.rewound) and not walk.task.ids  # a list of ids of ours does not shift
+    confirmed = page.total == len(walk.seen.ids) and page.count < task.spec.paging.page_size
+    counts = (step.counts or step.rewound) and not task.ids  # a list of ids of ours does not shift
     shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
     certain = confirmed and not before.started
+    total = before.total if page.total is None else page.total
+    # A page that brings nothing new may stand for another one, and without a total nothing else would show it.
+    in_vain = not (new_records or task.ids or total is not None) and (page.count > 0 or not step.completes)
     return replace(
         before,
         page_no=batch.page_no,
@@ -211,12 +214,12 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
         ended=step.completes,
         limit=None if step.requeues else step.limit,
         reslice=step.reslice,
-        total=before.total if page.total is None else page.total,
+        total=total,
         first_total=page.total if before.first_total is None else before.first_total,
         most_total=max(filter(None, (before.most_total, page.total)), default=before.most_total),
         rewinds=before.rewinds + step.rewound,
         counting=counts,
-        unsure=(before.unsure and not certain) or shifted,
+        unsure=(before.unsure and not certain) or shifted or in_vain,
         empties=0 if page.count else before.empties + 1,
         # Going back repeats records on purpose, at most MAX_REWINDS times.
         fruitless=0 if new_records or not page.count or step.rewound else before.fruitless + 1,

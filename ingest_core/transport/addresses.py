@@ -6,6 +6,9 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 _TRANSLATED = IPv6Network("64:ff9b::/96")
 """IPv6 addresses that a gateway translates to the IPv4 address in their last four bytes (RFC 6052)."""
 
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+"""The IPv6 addresses that are given out; others stand for IPv4 ones, are local to a site, or are reserved."""
+
 SETTING = "PATRA_ALLOW_PRIVATE_ADDRESSES"
 
 
@@ -35,7 +38,10 @@ def resolve(host: str, port: int) -> list[str]:
 def is_public(address: str) -> bool:
     """Whether an address belongs to the public internet, also the IPv4 address that an IPv6 one stands for."""
     parsed = ip_address(address)
-    return all(one.is_global and not one.is_multicast for one in (parsed, *_within(parsed)))
+    inner = _within(parsed)
+    if isinstance(parsed, IPv6Address) and not inner and parsed not in _GLOBAL_UNICAST:
+        return False
+    return all(one.is_global and not one.is_multicast for one in (parsed, *inner))
 
 
 def is_private_literal(host: str) -> bool:
@@ -46,6 +52,10 @@ def is_private_literal(host: str) -> bool:
     try:
         return not is_public(name)
     except ValueError:
+        pass
+    try:
+        return not is_public(socket.inet_ntoa(socket.inet_aton(name)))  # resolvers know 127.1 and 0x7f000001 too
+    except (OSError, UnicodeError):
         return False
 
 

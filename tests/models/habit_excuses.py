@@ -8,6 +8,8 @@ from tests.models.habits import LINKED, Change, Cursor, Fault, Habits, Kind, Mor
 
 COUNTED = (Kind.OFFSET, Kind.PAGE)
 LEAVES_OUT = {Fault.EMPTY, Fault.EMPTY_END, Fault.SHORT, Fault.STUTTER}
+SHOWN = {Fault.EMPTY, Fault.STUTTER}
+"""Linked pages that bring nothing new and name a next one: without a total, another pass follows."""
 
 
 def changes_of(habits: Habits) -> set[Change]:
@@ -29,6 +31,10 @@ class Case:
     habits: Habits
     source: Source
     asked: list[Asked]
+    limit: int = 0
+    """How many missing records the source accepts."""
+    part: bool = False
+    """Whether only a part of the task's window counts as covered: a total is of the whole window."""
 
     @property
     def linked(self) -> bool:
@@ -42,15 +48,18 @@ class Case:
 
     @property
     def too_small(self) -> bool:
-        """Whether the stated total is smaller than the result."""
+        """Whether the stated total is smaller than the result, and what came reaches it."""
         habits = self.habits
         capped = habits.cap is not None and habits.cap_in_total and not self.source.says_cap
-        return (habits.total == Total.OFF and habits.total_off < 0) or capped
+        small = (habits.total == Total.OFF and habits.total_off < 0) or capped
+        came = {book.id for one in self.asked for book in one.page.books}
+        stated = [one.page.total for one in self.asked if one.page.total is not None]
+        return small and len(came) + self.limit >= (stated[-1] if stated else 0)
 
     @property
     def blind(self) -> bool:
         """Whether no total says that records are missing."""
-        return self.habits.total == Total.NONE or self.source.total_kind == "ESTIMATE" or self.too_small
+        return self.part or self.habits.total == Total.NONE or self.source.total_kind == "ESTIMATE" or self.too_small
 
     @property
     def says_more(self) -> bool:
@@ -95,14 +104,15 @@ def _token_lost(case: Case) -> bool:
 def _leaves_out(case: Case) -> bool:
     """Of counted pages only the first: positions behind it are read in two passes."""
     single = len({one.place for one in case.asked}) == 1
-    return (case.linked or single) and case.blind and bool(case.faults & LEAVES_OUT)
+    unseen = LEAVES_OUT if single or case.too_small else LEAVES_OUT - SHOWN
+    return (case.linked or single) and case.blind and bool(case.faults & unseen)
 
 
 def _left_out_twice(case: Case) -> bool:
     """The same place was answered wrongly in more than one pass."""
     wrong = {number for number, fault in case.habits.faults if fault in LEAVES_OUT}
-    places = [(one.bounds, one.place) for one in case.asked if one.number in wrong]
-    return case.counted and case.blind and len(set(places)) < len(places)
+    places = [(one.bounds, "linked" if case.linked else one.place) for one in case.asked if one.number in wrong]
+    return case.blind and len(set(places)) < len(places)
 
 
 def _more_denied(case: Case) -> bool:
@@ -137,7 +147,7 @@ def _small_total_and_churn(case: Case) -> bool:
 
 
 def _scroll_pauses(case: Case) -> bool:
-    empties = case.habits.empty_run or case.habits.hidden_slots
+    empties = case.habits.empty_run or case.habits.hidden_slots or Fault.EMPTY in case.faults
     return case.linked and case.habits.cursor == Cursor.SCROLL and case.blind and bool(empties)
 
 
@@ -175,7 +185,7 @@ UNDETECTABLE = (
     Excuse("lost token", "a page without a next place, short or empty, is how every result ends", _token_lost),
     Excuse(
         "page left out",
-        "a page that skips records by mistake, linked or the only one, looks like any other",
+        "a linked page that lacks some of its records, or the only page, looks like any other",
         _leaves_out,
     ),
     Excuse("page left out twice", "two passes agree where the same mistake happens in both", _left_out_twice),

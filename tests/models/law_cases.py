@@ -215,6 +215,40 @@ CASES: dict[str, Drawn] = {
         ),
         Source(ascending=True),
     ),
+    "an empty page by mistake in a part that is covered by its order of time, with a total": (
+        Habits(
+            kind=Kind.TOKEN,
+            size=2,
+            slots=(0, 0, 1, 1, 2, 2, 3, 3),
+            units=4,
+            cap=6,
+            faults=((2, Fault.EMPTY),),
+        ),
+        Source(ascending=True),
+    ),
+    "a record left out by mistake in a part that is covered by its order of time, with a total": (
+        Habits(
+            kind=Kind.TOKEN,
+            size=2,
+            slots=(0, 0, 1, 1, 2, 2, 3, 3),
+            units=4,
+            cap=5,
+            faults=((2, Fault.SHORT),),
+        ),
+        Source(ascending=True),
+    ),
+    "an empty page by mistake, by token, without a total": (
+        Habits(kind=Kind.TOKEN, slots=SEVEN, units=1, total=Total.NONE, faults=((2, Fault.EMPTY),)),
+        Source(),
+    ),
+    "a page by mistake twice, by token, without a total": (
+        Habits(kind=Kind.TOKEN, slots=SEVEN, units=1, total=Total.NONE, faults=((2, Fault.STUTTER),)),
+        Source(),
+    ),
+    "the last page is the one before by mistake, by link, without a total": (
+        Habits(kind=Kind.URL, slots=SEVEN, units=1, total=Total.NONE, served=2, faults=((4, Fault.STUTTER),)),
+        Source(),
+    ),
     "deleted records": (Habits(slots=SEVEN, deleted=(1, 4)), Source()),
 }
 """One case for each cause that the search found."""

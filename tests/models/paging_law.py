@@ -75,6 +75,8 @@ class Difference:
 
     task_id: int
     window: Bounds
+    part: bool
+    """Whether the task's window is longer."""
     missing: frozenset[str]
     truth: int
     total: int | None
@@ -116,6 +118,7 @@ def _difference(
     return Difference(
         event["task_id"],
         Bounds(event["window_from"], event["window_to"]),
+        any(row["id"] == event["task_id"] and row["window_to"] > event["window_to"] for row in ended.tasks),
         missing,
         len(truth),
         max(totals, default=None),
@@ -141,9 +144,10 @@ def check(habits: Habits, source: Source, ended: Ended) -> str:
         raise Broken(f"endless: {ended.endless}")
     word = "complete"
     for one in differences(ended):
-        excuse = excuse_of(Case(habits, source, one.asked))
+        limit = limit_of(habits, source, one.total)
+        excuse = excuse_of(Case(habits, source, one.asked, limit, one.part))
         stand_ins = one.strangers if replaced(habits) else 0  # no total tells of them
-        if one.recorded and len(one.missing) <= limit_of(habits, source, one.total) + stand_ins:
+        if one.recorded and len(one.missing) <= limit + stand_ins:
             word = "shortfall"
         elif excuse and (one.weak or not excuse.weak):
             word = f"undetectable: {excuse.name}"

@@ -33,6 +33,9 @@ def read_arguments(arguments: Sequence[str] | None = None) -> tuple[Settings, bo
     parser.add_argument(
         "--keep-pages", type=int, default=usual.kept_pages, metavar="N", help="Crossref's pages kept ready to send"
     )
+    parser.add_argument(
+        "--reach", type=int, default=usual.reach, metavar="N", help="the most records of a result reached by position"
+    )
     parser.add_argument("--quiet", action="store_true", help="print the base URL and nothing else")
     given = vars(parser.parse_args(arguments))
     quiet = given.pop("quiet")

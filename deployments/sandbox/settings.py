@@ -31,6 +31,8 @@ class Settings:
     scroll_ttl_seconds: float = 300.0
     rate_limit_per_second: int | None = None
     kept_pages: int = 0
+    reach: int | None = None
+    """The most records of a result that requests reach by position (default: as many as at the real provider)."""
     host: str = "127.0.0.1"
     port: int = 0
     allowed_hosts: tuple[str, ...] = ()
@@ -41,6 +43,8 @@ class Settings:
             raise ValueError(f"sandbox: works={self.works} must not be negative and days={self.days} must be above 0")
         if self.until.tzinfo is None:
             raise ValueError(f"sandbox: until={self.until} needs an offset, such as Z")
+        if self.reach is not None and self.reach < 1:
+            raise ValueError(f"sandbox: reach={self.reach} must be above 0")
         if self.busy:
             self._check_busy()
 
@@ -71,4 +75,9 @@ class Behaviour:
     scroll_ttl_seconds: float
     rate_limit_per_second: int | None
     kept_pages: int = 0
+    reach: int | None = None
     shelf: Ways = field(default_factory=Ways)
+
+    def reachable(self, real: int) -> int:
+        """How many records of a result requests reach by position, where the real provider gives `real`."""
+        return real if self.reach is None else min(real, self.reach)

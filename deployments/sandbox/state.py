@@ -33,7 +33,11 @@ class State:
 def open_state(settings: Settings) -> State:
     """A fresh sandbox over the corpus the settings describe."""
     behaviour = Behaviour(
-        settings.scroll, settings.scroll_ttl_seconds, settings.rate_limit_per_second, settings.kept_pages
+        settings.scroll,
+        settings.scroll_ttl_seconds,
+        settings.rate_limit_per_second,
+        settings.kept_pages,
+        settings.reach,
     )
     present = Present(Corpus(settings), SandboxClock())
     providers = {name: build(present, behaviour) for name, build in PROVIDERS.items()}

@@ -38,8 +38,8 @@ def sandbox(shared_sandbox: Sandbox) -> Sandbox:
 
 @pytest.fixture(scope="session")
 def crowded_sandbox() -> Iterator[Sandbox]:
-    """More works than most providers let a query reach; for tests that change nothing."""
-    with running(Settings(works=10_500, days=2)) as sandbox:
+    """More works than a query reaches by position; for tests that change nothing."""
+    with running(Settings(works=1050, days=2, reach=1000)) as sandbox:
         yield sandbox
 
 

@@ -38,12 +38,12 @@ def test_the_command_prints_its_base_url_first() -> None:
 
 def test_the_options_become_settings() -> None:
     given = "--port 1 --seed 2 --works 3 --until 2026-02-01 --days 4 --scroll token --scroll-ttl 5 --rate-limit 6"
-    settings, quiet = read_arguments([*given.split(), "--keep-pages", "7"])
+    settings, quiet = read_arguments([*given.split(), "--keep-pages", "7", "--reach", "8"])
 
     assert (settings.port, settings.seed, settings.works, settings.days) == (1, 2, 3, 4)
     assert settings.until.isoformat() == "2026-02-01T00:00:00+00:00"
     assert (settings.scroll, settings.scroll_ttl_seconds, settings.rate_limit_per_second) == (ScrollMode.TOKEN, 5, 6)
-    assert settings.kept_pages == 7
+    assert (settings.kept_pages, settings.reach) == (7, 8)
     assert quiet is False
 
 

@@ -9,7 +9,7 @@ from deployments.sandbox.arxiv.failure import RATE_EXCEEDED, QueryError
 from deployments.sandbox.arxiv.feed import write_error, write_feed
 from deployments.sandbox.arxiv.hiccup import Hiccups
 from deployments.sandbox.arxiv.oracle import expected_record
-from deployments.sandbox.arxiv.query import Query, read_query
+from deployments.sandbox.arxiv.query import REACHABLE, Query, read_query
 from deployments.sandbox.arxiv.template import TEMPLATES
 from deployments.sandbox.corpus import Version
 from deployments.sandbox.instant import SECOND_MS
@@ -28,6 +28,7 @@ class ArxivApi:
     def __init__(self, present: Present, behaviour: Behaviour) -> None:
         self._present = present
         self._catalogue = Catalogue(present.corpus)
+        self._reach = behaviour.reachable(REACHABLE)
         self._hiccups = Hiccups(present.corpus.seed)
 
     def answer(self, request: Request) -> Reply:
@@ -38,7 +39,7 @@ class ArxivApi:
             return error_page(405)
         given = request.asked
         try:
-            return self._list(given, read_query(given))
+            return self._list(given, read_query(given, self._reach))
         except QueryError as failure:
             entry = write_error(str(failure), self._present.now_ms())
             return Reply(failure.status, write_feed(given, [entry], 1, 0, 1, self._present.now_ms()), HEADERS)
@@ -49,7 +50,7 @@ class ArxivApi:
 
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds now, in its order."""
-        return self._search(read_query(request.asked))
+        return self._search(read_query(request.asked, self._reach))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The papers visible now, by the second they are served with."""

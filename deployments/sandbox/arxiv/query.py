@@ -36,14 +36,14 @@ class Query:
         return min(self.asked, MOST_RESULTS)
 
 
-def read_query(given: Mapping[str, str]) -> Query:
+def read_query(given: Mapping[str, str], reach: int = REACHABLE) -> Query:
     """The query of these parameters; QueryError when arXiv would refuse it."""
     text, id_text = given.get("search_query", "").strip(), given.get("id_list", "").strip()
     if not text and not id_text:
         raise QueryError("search_query or id_list must be given", HTTPStatus.BAD_REQUEST)
     start, asked = _integer(given, "start", 0), _integer(given, "max_results", RESULTS)
-    if start + asked > REACHABLE:
-        raise QueryError(f"start and max_results reach beyond the first {REACHABLE} results", HTTPStatus.BAD_REQUEST)
+    if start + asked > reach:
+        raise QueryError(f"start and max_results reach beyond the first {reach} results", HTTPStatus.BAD_REQUEST)
     return Query(
         text=text,
         id_text=id_text,

@@ -11,7 +11,7 @@ from deployments.sandbox.crossref.catalogue import Catalogue
 from deployments.sandbox.crossref.expected import expected_record
 from deployments.sandbox.crossref.failure import NOT_FOUND, ValidationFailureError, cursor_invalid
 from deployments.sandbox.crossref.pool import pool_headers
-from deployments.sandbox.crossref.query import Query, read_query
+from deployments.sandbox.crossref.query import MOST_OFFSET, Query, read_query
 from deployments.sandbox.crossref.scroll import Page, ScrollBook
 from deployments.sandbox.crossref.selects import pick
 from deployments.sandbox.crossref.shelf import PageShelf, Written
@@ -30,6 +30,7 @@ class CrossrefApi:
         self._present = present
         self._behaviour = behaviour
         self._catalogue = Catalogue(present.corpus)
+        self._reach = behaviour.reachable(MOST_OFFSET)
         self._pages = PageShelf(behaviour.kept_pages)
         # Cursors of an earlier run must not fit this one's scrolls.
         self._scrolls = ScrollBook(present.clock, behaviour, nonce=secrets.token_bytes(16))
@@ -49,7 +50,7 @@ class CrossrefApi:
 
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds now, in its order."""
-        query = read_query(request.query)
+        query = read_query(request.query, self._reach)
         opened = self._scrolls.peek(query.cursor) if query.cursor else None
         return self._search(opened or query)
 
@@ -72,7 +73,7 @@ class CrossrefApi:
         if request.method not in {"GET", "HEAD"}:
             return Reply(405, b"Method not allowed.", {"content-type": "text/plain;charset=utf-8"})
         if request.path.rstrip("/") == "/works":
-            return self._list(read_query(request.query))
+            return self._list(read_query(request.query, self._reach))
         doi = request.path.removeprefix("/works/")
         return self._detail(doi) if doi != request.path else NOT_FOUND
 

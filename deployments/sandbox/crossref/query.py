@@ -28,7 +28,7 @@ class Query:
     select: frozenset[str] | None
 
 
-def read_query(given: Mapping[str, str]) -> Query:
+def read_query(given: Mapping[str, str], reach: int = MOST_OFFSET) -> Query:
     """The query of these parameters; ValidationFailureError when Crossref would refuse it."""
     _check_names(given)
     return Query(
@@ -37,7 +37,7 @@ def read_query(given: Mapping[str, str]) -> Query:
         by_time=_one_of(given, "sort", SORTS, "Sort field") == "indexed",
         ascending=_one_of(given, "order", ORDERS, "Sort order") in {"asc", "1"},
         rows=_integer(given.get("rows"), ROWS, MOST_ROWS),
-        offset=_integer(given.get("offset"), 0, MOST_OFFSET, USE_CURSOR),
+        offset=_integer(given.get("offset"), 0, reach, USE_CURSOR),
         cursor=given.get("cursor"),
         select=read_select(given.get("select")),
     )

@@ -11,7 +11,7 @@ from deployments.sandbox.datacite.catalogue import Catalogue
 from deployments.sandbox.datacite.failure import JSON, NOT_ALLOWED, NOT_FOUND, SearchRefusedError, too_many
 from deployments.sandbox.datacite.links import page_links, total_pages
 from deployments.sandbox.datacite.oracle import common_record
-from deployments.sandbox.datacite.query import Query, read_query, write_cursor
+from deployments.sandbox.datacite.query import MOST_REACHED, Query, read_query, write_cursor
 from deployments.sandbox.datacite.template import TEMPLATES
 from deployments.sandbox.instant import SECOND_MS, round_down
 from deployments.sandbox.logic import span_of
@@ -34,6 +34,7 @@ class DataciteApi:
     def __init__(self, present: Present, behaviour: Behaviour) -> None:
         self._present = present
         self._catalogue = Catalogue(present.corpus)
+        self._reach = behaviour.reachable(MOST_REACHED)
 
     def answer(self, request: Request) -> Reply:
         """What DataCite would answer."""
@@ -49,7 +50,7 @@ class DataciteApi:
 
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds now, in its order."""
-        return self._search(read_query(request.query))
+        return self._search(read_query(request.query, self._reach))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The DOIs visible now, by the update time they are served with, which has no fraction."""
@@ -70,7 +71,7 @@ class DataciteApi:
         if request.method not in {"GET", "HEAD"}:
             return NOT_ALLOWED
         if request.path.rstrip("/") == "/dois":
-            return self._list(request, read_query(request.query))
+            return self._list(request, read_query(request.query, self._reach))
         doi = request.path.removeprefix("/dois/")
         return self._detail(doi) if doi != request.path else NOT_FOUND
 

@@ -3,7 +3,7 @@
 import math
 from urllib.parse import urlencode
 
-from deployments.sandbox.datacite.query import MOST_REACHED, Query
+from deployments.sandbox.datacite.query import Query
 from deployments.sandbox.provider import Request
 
 KEPT = ("disable-facets", "query", "detail", "affiliation", "composite")
@@ -21,8 +21,8 @@ def page_links(request: Request, query: Query, found: int, total: int, cursor: s
 
 
 def total_pages(query: Query, total: int) -> int:
-    """How many pages can be read: by number only those of the first 10,000."""
-    reached = total if query.by_cursor else min(total, MOST_REACHED)
+    """How many pages can be read: by number only those within reach."""
+    reached = total if query.by_cursor else min(total, query.reach)
     return math.ceil(reached / query.size) if query.size else 0
 
 

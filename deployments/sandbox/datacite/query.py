@@ -27,6 +27,7 @@ class Query:
     number: int
     by_cursor: bool
     after: tuple[int, str] | None
+    reach: int = MOST_REACHED
 
     @property
     def offset(self) -> int:
@@ -34,12 +35,12 @@ class Query:
         return (self.number - 1) * self.size
 
 
-def read_query(given: Mapping[str, str]) -> Query:
+def read_query(given: Mapping[str, str], reach: int = MOST_REACHED) -> Query:
     """The query of these parameters; unknown ones are ignored, numbers out of bounds are moved within."""
     size = min(_number(given["page[size]"]), MOST_SIZE) if given.get("page[size]") else SIZE
     if size < 0:
         raise SearchRefusedError(f"[size] parameter cannot be negative, found [{size}]")
-    last = MOST_REACHED // size if size else 1
+    last = reach // size if size else 1
     cursor = given.get("page[cursor]")
     return Query(
         clause=_clause(given.get("query", "")),
@@ -48,6 +49,7 @@ def read_query(given: Mapping[str, str]) -> Query:
         number=min(max(_number(given.get("page[number]", "1")), 1), last) if cursor is None else 1,
         by_cursor=cursor is not None,
         after=None if cursor is None else _after(cursor),
+        reach=reach,
     )
 
 

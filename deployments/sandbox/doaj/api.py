@@ -12,7 +12,7 @@ from deployments.sandbox.doaj.catalogue import Catalogue
 from deployments.sandbox.doaj.envelope import base_url, envelope, page_headers
 from deployments.sandbox.doaj.failure import BadRequestError, not_found
 from deployments.sandbox.doaj.oracle import common_record
-from deployments.sandbox.doaj.query import Query, read_query
+from deployments.sandbox.doaj.query import MOST_REACHED, Query, read_query
 from deployments.sandbox.doaj.template import TEMPLATES
 from deployments.sandbox.instant import SECOND_MS, round_down
 from deployments.sandbox.logic import span_of
@@ -32,6 +32,7 @@ class DoajApi:
     def __init__(self, present: Present, behaviour: Behaviour) -> None:
         self._present = present
         self._catalogue = Catalogue(present.corpus)
+        self._reach = behaviour.reachable(MOST_REACHED)
 
     def answer(self, request: Request) -> Reply:
         """What DOAJ would answer."""
@@ -75,7 +76,7 @@ class DoajApi:
     def _query(self, request: Request) -> Query | None:
         """The search asked for, if it is one."""
         found = SEARCH.fullmatch(request.path)
-        return read_query(found["query"], request.query, base_url(request)) if found else None
+        return read_query(found["query"], request.query, base_url(request), self._reach) if found else None
 
     def _detail(self, request: Request, key: str) -> Reply:
         work = self._catalogue.find(key)

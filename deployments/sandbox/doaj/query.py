@@ -29,7 +29,7 @@ class Query:
         return (self.page - 1) * self.page_size
 
 
-def read_query(text: str, given: Mapping[str, str], base: str) -> Query:
+def read_query(text: str, given: Mapping[str, str], base: str, reach: int = MOST_REACHED) -> Query:
     """The query of this text and these parameters; numbers out of bounds are moved within, a page too deep is not."""
     page = max(_integer(given.get("page", "1"), "Page number"), 1)
     size = _integer(given.get("pageSize", str(PAGE_SIZE)), "Page size")
@@ -42,8 +42,8 @@ def read_query(text: str, given: Mapping[str, str], base: str) -> Query:
         page_size=min(size, MOST_PAGE_SIZE) if size >= 1 else PAGE_SIZE,
         sort=_sort(given.get("sort")),
     )
-    if query.offset >= MOST_REACHED:
-        raise BadRequestError(DEEP.format(most=MOST_REACHED, base=base))
+    if query.offset >= reach:
+        raise BadRequestError(DEEP.format(most=reach, base=base))
     return query
 
 

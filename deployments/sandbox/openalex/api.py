@@ -12,7 +12,7 @@ from deployments.sandbox.openalex.catalogue import FIRST_NUMBER, Catalogue
 from deployments.sandbox.openalex.cursor import Place, write_cursor
 from deployments.sandbox.openalex.expected import expected_record
 from deployments.sandbox.openalex.failure import JSON, NOT_ALLOWED, NOT_FOUND, RefusalError, too_many
-from deployments.sandbox.openalex.query import Query, read_query
+from deployments.sandbox.openalex.query import MOST_RESULTS, Query, read_query
 from deployments.sandbox.openalex.template import TEMPLATES
 from deployments.sandbox.present import Present, beyond
 from deployments.sandbox.provider import Reply, Request, Truth, tell
@@ -25,6 +25,7 @@ class OpenAlexApi:
     def __init__(self, present: Present, behaviour: Behaviour) -> None:
         self._present = present
         self._behaviour = behaviour
+        self._reach = behaviour.reachable(MOST_RESULTS)
         self._catalogue = Catalogue(present.corpus)
         self._allowance = Allowance()
 
@@ -47,7 +48,7 @@ class OpenAlexApi:
 
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds now, in its order."""
-        return self._search(read_query(request.query))
+        return self._search(read_query(request.query, self._reach))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The works visible now, by the update time they are served with, which is to the millisecond."""
@@ -68,7 +69,7 @@ class OpenAlexApi:
         if request.method not in {"GET", "HEAD"}:
             return NOT_ALLOWED
         if is_list:
-            return self._list(read_query(request.query))
+            return self._list(read_query(request.query, self._reach))
         name = request.path.removeprefix("/works/")
         return self._detail(name) if name != request.path else NOT_FOUND
 

@@ -27,13 +27,13 @@ class Query:
     select: frozenset[str] | None
 
 
-def read_query(given: Mapping[str, str]) -> Query:
+def read_query(given: Mapping[str, str], reach: int = MOST_RESULTS) -> Query:
     """The query of these parameters; RefusalError when OpenAlex would refuse it."""
     for name in given:
         if name not in PARAMETERS:
             raise bad_parameters(f"{name} is not a valid parameter. Valid parameters are: {', '.join(PARAMETERS)}.")
     page, per_page = _number(given, "page", 1), _per_page(given)
-    _check_place(given, page, per_page)
+    _check_place(given, page, per_page, reach)
     sort, _, direction = given.get("sort", "cited_by_count:desc").replace("-", "_").partition(":")
     if sort not in SORTS or direction not in {"", "asc", "desc"}:
         raise bad_parameters(f"{sort} is not a valid sort param. Valid params are: {', '.join(SORTS)}.")
@@ -49,14 +49,14 @@ def read_query(given: Mapping[str, str]) -> Query:
     )
 
 
-def _check_place(given: Mapping[str, str], page: int, per_page: int) -> None:
+def _check_place(given: Mapping[str, str], page: int, per_page: int, reach: int) -> None:
     if page < 1:
         raise bad_paging("Page parameter must be greater than 0.")
     if "cursor" in given and page != 1:
         raise bad_paging("Cannot use page parameter with cursor.")
-    if page * per_page > MOST_RESULTS:
-        message = "Maximum results size of 10,000 records is exceeded. Cursor pagination is required for records beyond"
-        raise bad_paging(f"{message} 10,000.")
+    if page * per_page > reach:
+        message = f"Maximum results size of {reach:,} records is exceeded. Cursor pagination is required for records"
+        raise bad_paging(f"{message} beyond {reach:,}.")
 
 
 def _per_page(given: Mapping[str, str]) -> int:

@@ -36,6 +36,7 @@ class PubmedApi:
     def __init__(self, present: Present, behaviour: Behaviour) -> None:
         self._present = present
         self._behaviour = behaviour
+        self._reach = behaviour.reachable(REACHABLE)
         self._catalogue = Catalogue(present.corpus)
         self._index = Index(present, self._catalogue)
         self._without_key = RateMeter()
@@ -55,7 +56,7 @@ class PubmedApi:
         """Every version the request finds now, in its order."""
         form = read_form(request)
         if request.path == "/esearch.fcgi":
-            return [facts.version for facts in read_search(form).find(self._index.listing())]
+            return [facts.version for facts in read_search(form, self._reach).find(self._index.listing())]
         return [version for pmid in form.ids() if (version := self._current(pmid))]
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
@@ -101,11 +102,11 @@ class PubmedApi:
         if not form.text("term"):
             return failure.search_error(failure.NOTHING_ASKED, json=json)
         try:
-            search = read_search(form)
+            search = read_search(form, self._reach)
         except UnbalancedTermError:
             return failure.search_error(failure.UNBALANCED, json=json)
-        if search.retstart >= REACHABLE:
-            return failure.search_error(failure.TOO_FAR, json=json)
+        if search.retstart >= search.reach:
+            return failure.search_error(failure.too_far(search.reach), json=json)
         return render_search(search, search.find(self._index.listing()))
 
     def _summarise(self, form: Form) -> Reply:

@@ -13,19 +13,23 @@ ESEARCH_TYPE = (
     '<?xml version="1.0" encoding="UTF-8" ?>\n<!DOCTYPE eSearchResult PUBLIC "-//NLM//DTD esearch 20060628//EN"'
     ' "https://eutils.ncbi.nlm.nih.gov/eutils/dtd/20060628/esearch.dtd">\n'
 )
-# The line break is a raw one in the real answer: no strict JSON reader takes it.
-TOO_FAR = (
-    "Search Backend failed: Exception:\n'retstart' cannot be larger than 9998. For PubMed, ESearch can only retrieve"
-    " the first 9,999 records matching the query. To obtain more than 9,999 PubMed records, consider using EDirect that"
-    " contains additional logic to batch PubMed search results automatically so that an arbitrary number can be"
-    " retrieved. For details see https://www.ncbi.nlm.nih.gov/books/NBK25499/"
-)
 NOTHING_ASKED = "Empty term and query_key - nothing todo"
 UNBALANCED = (
     "Search Backend failed: An error occurred while processing request. Status: 500. Source: /api/search/"
     " Details: Search is temporarily unavailable. Please try again later."
 )
 TOO_MANY_IDS = "Too many UIDs in request. Maximum number of UIDs is 500 for JSON format output."
+
+
+def too_far(reach: int) -> str:
+    """What esearch says of a `retstart` beyond the records it lets one reach."""
+    # The line break is a raw one in the real answer: no strict JSON reader takes it.
+    return (
+        f"Search Backend failed: Exception:\n'retstart' cannot be larger than {reach - 1}. For PubMed, ESearch can only"
+        f" retrieve the first {reach:,} records matching the query. To obtain more than {reach:,} PubMed records,"
+        " consider using EDirect that contains additional logic to batch PubMed search results automatically so that an"
+        " arbitrary number can be retrieved. For details see https://www.ncbi.nlm.nih.gov/books/NBK25499/"
+    )
 
 
 def search_error(message: str, *, json: bool) -> Reply:

@@ -30,6 +30,7 @@ class Search:
     retmax: int
     sort: str
     json: bool
+    reach: int = REACHABLE
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -44,11 +45,11 @@ class Search:
         return sorted(found, key=_last_published) if self.by_publication else found
 
     def page(self, found: list[Facts]) -> list[str]:
-        """The ids of the asked part, which ends at the 9,999th record however many there are."""
-        return [str(facts.pmid) for facts in found[:REACHABLE][self.retstart : self.retstart + self.retmax]]
+        """The ids of the asked part, which ends where no more can be reached."""
+        return [str(facts.pmid) for facts in found[: self.reach][self.retstart : self.retstart + self.retmax]]
 
 
-def read_search(form: Form) -> Search:
+def read_search(form: Form, reach: int = REACHABLE) -> Search:
     """The search of these parameters; UnbalancedTermError as `read_term` raises it."""
     sort = form.text("sort").replace("+", " ").lower()
     kind, first, last = form.text("datetype") or "edat", form.text("mindate"), form.text("maxdate")
@@ -60,9 +61,10 @@ def read_search(form: Form) -> Search:
         limit=_limit(kind.lower(), first, last) if limited else None,
         said=f"({said}) AND {first}:{last}[{kind}]" if limited else said,
         retstart=form.number("retstart", 0),
-        retmax=min(form.number("retmax", DEFAULT_ROWS), REACHABLE),
+        retmax=min(form.number("retmax", DEFAULT_ROWS), reach),
         sort=sort,
         json=form.text("retmode").lower() == "json",
+        reach=reach,
         warnings=[] if sort in SORTS else [f"Unknown sort schema '{form.text('sort')}' ignored"],
     )
 

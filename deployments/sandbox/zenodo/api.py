@@ -15,7 +15,7 @@ from deployments.sandbox.zenodo.concept import is_latest, work_of
 from deployments.sandbox.zenodo.envelope import base_url, envelope
 from deployments.sandbox.zenodo.failure import JSON, NO_ROUTE, NOT_ALLOWED, NOT_FOUND, RefusedError, error
 from deployments.sandbox.zenodo.oracle import common_record
-from deployments.sandbox.zenodo.query import NEWEST, Query, read_query
+from deployments.sandbox.zenodo.query import MOST_REACHED, NEWEST, Query, read_query
 from deployments.sandbox.zenodo.quota import Quota
 
 RECORDS = "/api/records"
@@ -28,6 +28,7 @@ class ZenodoApi:
         self._present = present
         self._catalogue = Catalogue(present.corpus)
         self._quota = Quota(present.clock, behaviour)
+        self._reach = behaviour.reachable(MOST_REACHED)
 
     def answer(self, request: Request) -> Reply:
         """What Zenodo would answer."""
@@ -45,7 +46,7 @@ class ZenodoApi:
 
     def asked(self, request: Request) -> list[Version]:
         """Every version the request finds now, in its order."""
-        return self._search(read_query(request.query, identified=_identified(request)))
+        return self._search(self._read(request))
 
     def truth(self, from_ms: int | None, to_ms: int | None) -> list[Truth]:
         """The records visible now, all versions of an upload among them, by the update time they are served with."""
@@ -66,9 +67,12 @@ class ZenodoApi:
         if request.method not in {"GET", "HEAD"}:
             return NOT_ALLOWED
         if request.path.rstrip("/") == RECORDS:
-            return self._list(request, read_query(request.query, identified=_identified(request)))
+            return self._list(request, self._read(request))
         number = request.path.removeprefix(f"{RECORDS}/")
         return self._detail(request, number) if number != request.path else NO_ROUTE
+
+    def _read(self, request: Request) -> Query:
+        return read_query(request.query, identified=_identified(request), reach=self._reach)
 
     def _detail(self, request: Request, number: str) -> Reply:
         work = work_of(int(number), self._present.corpus) if number.isascii() and number.isdecimal() else None

@@ -30,7 +30,7 @@ class Query:
         return (self.page - 1) * self.size
 
 
-def read_query(given: Mapping[str, str], *, identified: bool) -> Query:
+def read_query(given: Mapping[str, str], *, identified: bool, reach: int = MOST_REACHED) -> Query:
     """The query of these parameters; RefusedError when Zenodo would refuse it; unknown ones are ignored."""
     query = Query(
         clause=_clause(given.get("q", "")),
@@ -39,7 +39,7 @@ def read_query(given: Mapping[str, str], *, identified: bool) -> Query:
         size=_size(given, identified=identified),
         all_versions=given.get("all_versions", "").lower() in TRUE,
     )
-    if query.offset >= MOST_REACHED:
+    if query.offset >= reach:
         raise RefusedError(OUT_OF_REACH)
     return query
 

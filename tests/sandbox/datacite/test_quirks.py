@@ -24,14 +24,14 @@ def test_a_cursor_that_is_counted_begins_anew_for_ever(sandbox: Sandbox) -> None
     assert set(careful(sandbox, size=50)) == true_ids(sandbox)
 
 
-def test_pages_by_number_end_at_10000_and_the_last_one_repeats(crowded_sandbox: Sandbox) -> None:
-    followed = naive.follow_the_pages(crowded_sandbox, size=1000)
-    assert len(set(ids(followed))) == 10_000
+def test_pages_by_number_end_at_their_reach_and_the_last_one_repeats(crowded_sandbox: Sandbox) -> None:
+    followed = naive.follow_the_pages(crowded_sandbox, size=100)
+    assert len(set(ids(followed))) == 1000
     with pytest.raises(naive.NeverEndsError):
-        naive.count_the_pages(crowded_sandbox, size=1000, first=10)
-    assert ids(page(ask(crowded_sandbox, number=11, size=1000))["data"]) == ids(followed)[-1000:]
+        naive.count_the_pages(crowded_sandbox, size=100, first=10)
+    assert ids(page(ask(crowded_sandbox, number=11, size=100))["data"]) == ids(followed)[-100:]
 
-    assert set(careful(crowded_sandbox, size=1000)) == true_ids(crowded_sandbox)
+    assert set(careful(crowded_sandbox, size=100)) == true_ids(crowded_sandbox)
 
 
 def test_by_cursor_sort_is_ignored(sandbox: Sandbox) -> None:

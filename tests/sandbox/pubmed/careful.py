@@ -33,9 +33,9 @@ def harvest_ids(sandbox: Sandbox, ids: list[str]) -> dict[str, Element | None]:
     return found
 
 
-def listed(sandbox: Sandbox, first: str, last: str) -> list[str]:
+def listed(sandbox: Sandbox, first: str, last: str, reach: int = REACHABLE) -> list[str]:
     """The ids of a window, split by number until each part is within reach."""
-    return [pmid for part in _parts(sandbox, first, last, 1, HIGHEST_PMID) for pmid in part]
+    return [pmid for part in _parts(sandbox, first, last, reach, 1, HIGHEST_PMID) for pmid in part]
 
 
 def search(sandbox: Sandbox, **asked: object) -> dict[str, Any]:
@@ -69,16 +69,16 @@ def reason(record: Element | None) -> str | None:
     return None if updated_at(record) else "UPDATED_AT_MISSING"
 
 
-def _parts(sandbox: Sandbox, first: str, last: str, lowest: int, highest: int) -> Iterator[list[str]]:
+def _parts(sandbox: Sandbox, first: str, last: str, reach: int, lowest: int, highest: int) -> Iterator[list[str]]:
     term = f"all[sb] AND {lowest}:{highest}[UID]"
     # One page for the whole part: a result may move between two.
-    answer = search(sandbox, term=term, retmax=REACHABLE, **changed(first, last))
-    if int(answer["count"]) <= REACHABLE:
+    answer = search(sandbox, term=term, retmax=reach, **changed(first, last))
+    if int(answer["count"]) <= reach:
         yield answer["idlist"]
         return
     middle = (lowest + highest) // 2
-    yield from _parts(sandbox, first, last, lowest, middle)
-    yield from _parts(sandbox, first, last, middle + 1, highest)
+    yield from _parts(sandbox, first, last, reach, lowest, middle)
+    yield from _parts(sandbox, first, last, reach, middle + 1, highest)
 
 
 def _search(sandbox: Sandbox, **asked: object) -> dict[str, Any]:

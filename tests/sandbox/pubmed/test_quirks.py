@@ -12,6 +12,7 @@ from deployments.sandbox.settings import Settings
 from tests.sandbox.pubmed import careful, naive
 from tests.sandbox.pubmed.client import changed, get, post, result, true_ids
 
+REACH = 999
 FIRST, LAST = "2026/01/09", "2026/01/10"
 DAY = changed("2026/01/09", "2026/01/09")
 
@@ -19,7 +20,7 @@ DAY = changed("2026/01/09", "2026/01/09")
 @pytest.fixture(scope="module")
 def busy_sandbox() -> Iterator[Sandbox]:
     """A sandbox with more records in a day than esearch can reach."""
-    with running(Settings(works=10_500, days=1)) as sandbox:
+    with running(Settings(works=1050, days=1, reach=REACH)) as sandbox:
         yield sandbox
 
 
@@ -37,32 +38,32 @@ def test_a_careful_harvest_gets_the_truth(sandbox: Sandbox) -> None:
     )
 
 
-def test_paging_to_the_count_loses_what_is_beyond_9999(busy_sandbox: Sandbox) -> None:
-    naively = naive.page_to_the_count(busy_sandbox, rows=1000, term="all[sb]", **changed("2026/01/10", "2026/01/10"))
+def test_paging_to_the_count_loses_what_is_beyond_reach(busy_sandbox: Sandbox) -> None:
+    naively = naive.page_to_the_count(busy_sandbox, rows=100, term="all[sb]", **changed("2026/01/10", "2026/01/10"))
 
-    assert len(naively) == 9999
-    assert len(true_ids(busy_sandbox)) == 10_500
-    assert sorted(careful.listed(busy_sandbox, "2026/01/10", "2026/01/10")) == sorted(true_ids(busy_sandbox))
+    assert len(naively) == REACH
+    assert len(true_ids(busy_sandbox)) == 1050
+    assert sorted(careful.listed(busy_sandbox, "2026/01/10", "2026/01/10", REACH)) == sorted(true_ids(busy_sandbox))
 
 
 def test_a_larger_retmax_does_not_reach_further(busy_sandbox: Sandbox) -> None:
-    assert len(naive.all_at_once(busy_sandbox, **changed("2026/01/10", "2026/01/10"))) == 9999
+    assert len(naive.all_at_once(busy_sandbox, **changed("2026/01/10", "2026/01/10"))) == REACH
 
 
 def test_the_last_page_in_reach_is_short_and_not_the_end(busy_sandbox: Sandbox) -> None:
-    page = result(busy_sandbox, retstart=9990, retmax=1000)
+    page = result(busy_sandbox, retstart=990, retmax=1000)
 
-    assert (len(page["idlist"]), page["count"]) == (9, "10500")
+    assert (len(page["idlist"]), page["count"]) == (9, "1050")
 
 
 def test_the_error_beyond_reach_is_a_200_that_is_not_strict_json(busy_sandbox: Sandbox) -> None:
-    response = get(busy_sandbox, "esearch", db="pubmed", retmode="json", term="all[sb]", retstart=9999)
+    response = get(busy_sandbox, "esearch", db="pubmed", retmode="json", term="all[sb]", retstart=REACH)
     with pytest.raises(ValueError, match="Invalid control character"):
         naive.ids_of(response)
 
     assert response.status_code == 200
-    with pytest.raises(careful.LostAnswerError, match="cannot be larger than 9998"):
-        careful._search(busy_sandbox, term="all[sb]", retstart=9999)
+    with pytest.raises(careful.LostAnswerError, match="cannot be larger than 998"):
+        careful._search(busy_sandbox, term="all[sb]", retstart=REACH)
 
 
 def test_an_error_in_a_200_has_no_ids(sandbox: Sandbox) -> None:

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ingest_core.execution.json_page import JsonBroken, JsonReading, parse_small, read_json
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.predicate import first_that_holds, words_of
 from ingest_core.execution.records import Unreadable
 from ingest_core.execution.statements import Statement, StatementInvalid
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.gate.taxonomy import is_web_page, level_of
-from ingest_core.model.codes import AnswerEffect, ErrorLevel, PaginationType, ResponseFormat
+from ingest_core.model.codes import AnswerEffect, ErrorLevel, ResponseFormat
 from ingest_core.model.numbers import holds_long_number
-from ingest_core.model.record import Gone
 from ingest_core.model.redaction import excerpt
 from ingest_core.model.spec import HttpSpec, PaginationSpec, PredicateSpec, ResponseSpec, SpecSnapshot
 from ingest_core.registry.bounds import BoundExceeded
@@ -37,35 +38,6 @@ class PageBroken(Exception):
         self.restarts = effect == AnswerEffect.RESTART
 
 
-@dataclass(frozen=True)
-class DecodedPage:
-    """A page's records, parsed and as received, and what it says about the result.
-
-    In two phases `listed` are the ids the search gave, and `failed` those whose records the provider would not give.
-    `declarations` has, for each record of an XML page, the namespace declarations that its text alone lacks.
-    `gone` are records known to be deleted before their details are read: the search says so, or their id is not found.
-    """
-
-    items: Sequence[Any]
-    raw: list[str]
-    total: int | None
-    next_token: str | None
-    has_more: bool | None
-    long_numbers: bool = False
-    step: int | None = None
-    listed: list[str] | None = None
-    failed: dict[str, str] = field(default_factory=dict)
-    repeated: frozenset[str] = frozenset()
-    """Listed ids whose records came in the pass before and were not asked for again."""
-    declarations: list[str] = field(default_factory=list)
-    gone: list[Gone] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """How many records the result moved on by."""
-        return len(self.items) if self.listed is None else len(self.listed)
-
-
 class _Content(NamedTuple):
     """The document, its records, their texts, and for XML the declarations that each text lacks."""
 
@@ -73,9 +45,6 @@ class _Content(NamedTuple):
     items: Sequence[Any]
     raw: list[str]
     declarations: list[str] = []  # noqa: RUF012 - never changed
-
-
-NO_RECORDS = DecodedPage([], [], None, None, None)
 
 
 def says_empty(body: bytes, response: ResponseSpec, status: int) -> bool:
@@ -139,16 +108,10 @@ def _page(content: _Content, spec: SpecSnapshot) -> DecodedPage:
     paging = spec.pagination
     if paging is None:
         return page
-    by_url = paging.type == PaginationType.URL
-    place = (
-        said("pagination.next_url", paging.next_url_path)
-        if by_url
-        else said("pagination.next_token", paging.next_token_path)
-    )
-    token = place.next_place()
+    paginator = paginator_of(paging)
     return replace(
         page,
-        next_token=_without_param(token, spec.auth.name) if token and by_url and spec.auth.name else token,
+        next_token=paginator.next_place(said(*paginator.next_path()).next_place(), spec.auth.name),
         has_more=said("pagination.has_more", paging.has_more_path).more_follows(),
         step=said("pagination.step", paging.step_path).step(len(content.items)),
     )
@@ -270,13 +233,6 @@ def _no_items(document: Any, body: bytes, response: ResponseSpec) -> list[Any]:
     if is_web_page(body):  # well-formed XML, and yet no answer of this endpoint: as a page of other markup is
         raise PageBroken("NOT_XML", f"the body is a web page: {_start_of(body)}")
     raise PageBroken("ITEMS_MISSING", f"no list at {response.items_path}: {_start_of(body)}")
-
-
-def _without_param(url: str, name: str) -> str:
-    """The URL without the credential some providers repeat in it: it is written down as the next place."""
-    path, mark, query = url.partition("?")
-    kept = [part for part in query.split("&") if part.partition("=")[0].lower() != name.lower()]
-    return f"{path}{mark}{'&'.join(kept)}"
 
 
 def _at(document: Any, path: str | None) -> Any:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from ingest_core.execution.decode import DecodedPage, decode_detail
+from ingest_core.execution.decode import decode_detail
 from ingest_core.execution.fetch import ANYWHERE, GARBLED, FetchedPage, Fetcher, Spot
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
 from ingest_core.execution.routing import Router, short_hash, too_many_unusable

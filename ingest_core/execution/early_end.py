@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ingest_core.execution.paging import COUNTED, Step
+from ingest_core.execution.paging import Step, paginator_of
 from ingest_core.model.codes import PagePosition
 from ingest_core.model.instant import unit_grid
 from ingest_core.model.record import Record
@@ -51,7 +51,7 @@ class Progress:
         A place that we count says nothing of what moved past it meanwhile: only the end of the result does.
         """
         paging = task.spec.paging
-        if not (paging.ascending and self.in_order and self.reached) or paging.type in COUNTED or task.range:
+        if not (paging.ascending and self.in_order and self.reached) or paginator_of(paging).counted or task.range:
             return None
         grid = unit_grid(task.spec.time.unit, task.spec.time.time_zone)
         whole_until = min(grid.floor(self.reached), task.window.end)

@@ -12,13 +12,14 @@ from threading import Event
 
 import stamina
 
-from ingest_core.execution.decode import NO_RECORDS, DecodedPage, PageBroken, decode_page, says_empty, stated_error
-from ingest_core.execution.paging import tail_is_doubtful
+from ingest_core.execution.decode import PageBroken, decode_page, says_empty, stated_error
+from ingest_core.execution.page import NO_RECORDS, DecodedPage
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.gate.feedback import Feedback, read_feedback
 from ingest_core.gate.ports import GateDecision, Permit, RateGate
 from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status, is_web_page
-from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, PaginationType, TotalKind
+from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, TotalKind
 from ingest_core.model.errors import PatraError
 from ingest_core.model.record import Rejected
 from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
@@ -27,9 +28,6 @@ log = logging.getLogger(__name__)
 
 MAX_GATE_WAIT = timedelta(seconds=90)
 """Longer waits are the queue's, not a worker's."""
-
-LINKED = (PaginationType.TOKEN, PaginationType.URL)
-"""Paging by what the last answer said."""
 
 
 PERMIT_LIFE = timedelta(seconds=1)
@@ -194,15 +192,14 @@ class Fetcher:
         if missing > 0:
             code = "EMPTY_TAIL" if missing < paging.page_size else "EMPTY_BEFORE_TOTAL"
             raise PageBroken(code, f"an empty page at {at.offset} of {page.total} records")
-        ends = not page.items and paging.empty_page == EmptyPage.END
-        if page.has_more and page.next_token is None and paging.type in LINKED and not ends:
+        if paginator_of(paging).lacks_next_place(page):
             raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where")
         return page
 
     def fetch_to_next(self, request: Request, at: Spot = ANYWHERE) -> FetchedPage:
         """The page; where it looks like the last and such pages are known to lie, its next place by a second look."""
         found = self.fetch(request, at)
-        if not tail_is_doubtful(self.spec.paging, found.page):
+        if not paginator_of(self.spec.paging).tail_is_doubtful(found.page):
             return found
         self.tally.tail_probes += 1
         again = self.fetch(request, at)
@@ -295,9 +292,8 @@ class Fetcher:
             raise UpstreamError(
                 error.code, message, moved=True, level=level, status=response.status, restarts=error.restarts
             ) from error
-        if self.spec.pagination and self.spec.pagination.type == PaginationType.URL:
-            page = replace(page, next_token=response.clean_place(page.next_token))
-        return page
+        kept = paginator_of(self.spec.paging).kept_place(page.next_token, response.clean_place)
+        return replace(page, next_token=kept)
 
     @contextmanager
     def _readable(self, status: int | None = None) -> Iterator[None]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ingest_core.execution.early_end import Progress, can_halve
 from ingest_core.execution.fetch import FetchTally
-from ingest_core.execution.paging import COUNTED, Step
+from ingest_core.execution.paging import Step, paginator_of
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.execution.walk import SliceRestart, Walk
 from ingest_core.gate.taxonomy import UpstreamError, level_of
@@ -133,8 +133,8 @@ def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
     in_vain = attempts >= MAX_ATTEMPTS and not (error.unreachable or progressed or error.code == "RATE_WAIT")
     if error.level != ErrorLevel.L1 or in_vain:
         # The token may be what was refused: a retry starts over instead of sending it again.
-        linked = walk.task.spec.paging.type not in COUNTED and not error.in_detail
-        return failed(walk, error.json(), walk.checkpoint.anew() if linked and walk.checkpoint.started else None)
+        refused = walk.checkpoint.started and not (paginator_of(walk.task.spec.paging).counted or error.in_detail)
+        return failed(walk, error.json(), walk.checkpoint.anew() if refused else None)
     wait = min(FIRST_RETRY * 2 ** min(attempts - 1, MAX_ATTEMPTS), LONGEST_RETRY)
     wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
     fruitful = progressed or error.unreachable or error.code == "RATE_WAIT"

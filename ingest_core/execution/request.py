@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ingest_core.execution.paging import COUNTED, asked_size, read_place, since_of
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import Request
-from ingest_core.model.codes import BodyFormat, PaginationType, ParamLocation, TimeUnit
+from ingest_core.model.codes import BodyFormat, ParamLocation, TimeUnit
 from ingest_core.model.errors import BadInput
 from ingest_core.model.expression import EVERYTHING, Range, both, from_json, part_range
 from ingest_core.model.header import is_header_text
@@ -62,20 +62,20 @@ def render_request(
     spec: SpecSnapshot, window: Window, token: str | None, caller: Caller, part: IdRange | None = None
 ) -> Request:
     """The request for the page at `token` of a window, or of a range of it."""
-    rendered = render_query(spec, window, part, since_of(spec.paging, token))
-    number = read_place(token).number if spec.paging.type in COUNTED and token is not None else None
+    page = paginator_of(spec.paging).request(token)
+    rendered = render_query(spec, window, part, page.since)
     values = {
-        "page_size": asked_size(spec.paging, token),
+        "page_size": page.size,
         "page_token": token,
-        "page_offset": number,
-        "page_number": number,
+        "page_offset": page.number,
+        "page_number": page.number,
         "query": rendered.text,
         "contact": caller.contact,
     }
     request = _assemble(spec, spec.http, spec.params, rendered, values, caller)
-    if spec.paging.type == PaginationType.URL and token is not None:
-        return replace(request, query=[], next_url=token, next_hosts=tuple(spec.paging.next_hosts))
-    return request
+    if page.url is None:
+        return request
+    return replace(request, query=[], next_url=page.url, next_hosts=tuple(spec.paging.next_hosts))
 
 
 def render_query(

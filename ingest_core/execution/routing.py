@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.records import MAX_RECORD_BYTES, Unreadable
 from ingest_core.execution.unusable import Unusable, compiled, decided, found_or_none, page_time, reject
 from ingest_core.execution.xml_page import declared_alone

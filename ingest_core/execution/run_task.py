@@ -30,7 +30,7 @@ from ingest_core.execution.outcomes import (
     succeeded,
     upstream_failed,
 )
-from ingest_core.execution.paging import Step, before_hash, first_token, next_step, offset_of, resume_point
+from ingest_core.execution.paging import Step, before_hash, paginator_of, resume_point
 from ingest_core.execution.ports import (
     Batch,
     Request,
@@ -236,7 +236,7 @@ class TaskRunner:
     def _walk_pass(self, walk: Walk, pool: ThreadPoolExecutor, batch_no: int) -> bool:
         """Read the slice to its end, from its start or from where it stands; whether another pass must follow."""
         begun = walk.checkpoint.started
-        token = walk.checkpoint.token if begun else first_token(walk.task.spec.paging)
+        token = walk.checkpoint.token if begun else paginator_of(walk.task.spec.paging).first()
         asked: Asked | None = self._ask(walk, pool, walk.checkpoint, batch_no + 1, Step(token))
         while asked:
             page, step, checkpoint = self._receive(walk, asked, self._answer(walk, asked))
@@ -292,10 +292,11 @@ class TaskRunner:
             return self._ask_listed(walk, pool, batch, int(token or 0), caller)
         task = walk.task
         request = render_request(spec, task.window, token, caller, readable(spec, task.range))
-        opens = token == first_token(spec.paging)
+        paginator = paginator_of(spec.paging)
+        opens = token == paginator.first()
         at = Spot(
             repeatable=opens or spec.paging.position == PagePosition.CLIENT,
-            offset=offset_of(spec.paging, token),
+            offset=paginator.offset(token),
             beyond=step.beyond,
             after_empty=checkpoint.empties > 0,
         )
@@ -351,7 +352,8 @@ class TaskRunner:
         new_records = len(walk.seen.ids) - seen_before
         walk.progress = walk.progress.after(records, task.window) if new_records else Progress(in_order=False)
         decoded = page_in_slice(task, fetched.page, asked.token)
-        step = accepted_end(walk, next_step(task.spec.paging, decoded, place_of(walk, batch, asked.token, routed)))
+        place = place_of(walk, batch, asked.token, routed)
+        step = accepted_end(walk, paginator_of(task.spec.paging).step(decoded, place))
         step = decide_early_end(task, step, walk.progress, spent(walk, fetched), len(fetched.response.body))
         warn_of_budget(walk, step, spent(walk, fetched))
         checkpoint = after_page(walk, batch, step, decoded, new_records)

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ingest_core.execution.decode import NO_RECORDS, decode_page
+from ingest_core.execution.decode import decode_page
 from ingest_core.execution.fetch import FetchedPage, Fetcher
-from ingest_core.execution.paging import first_token
+from ingest_core.execution.page import NO_RECORDS
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.canonical import canonical_json, hash_text
@@ -80,7 +81,7 @@ class UnsetCheck:
         """A page of one record, for its total."""
         spec = self.fetcher.spec
         small = spec.model_copy(update={"pagination": spec.paging.model_copy(update={"page_size": 1})})
-        request = render_request(small, self.window, first_token(spec.paging), self.caller, part)
+        request = render_request(small, self.window, paginator_of(spec.paging).first(), self.caller, part)
         return self.fetcher.ask(request, lambda body: decode_page(body, spec), spec.response, repeatable=True)
 
     def _is_proof(self, total: int) -> bool:

@@ -14,11 +14,11 @@ from ingest_core.execution.completeness import (
     endless_reason,
     judge_end,
 )
-from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.early_end import Progress, Spent, can_halve
 from ingest_core.execution.fetch import FetchedPage, Fetcher
 from ingest_core.execution.lease_keeper import LeaseKeeper
-from ingest_core.execution.paging import COUNTED, Edge, Place, Repetition, Step, read_place
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging import Edge, Place, Repetition, Step, paginator_of
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.execution.request import bounds_to_ask
 from ingest_core.execution.routing import ID_HASH_BYTES, Routed, Router
@@ -138,7 +138,7 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
         return
     if not error.in_detail and (error.restarts or error.status in paging.restart_statuses):
         raise SliceRestart("TOKEN_REFUSED", f"page {batch.page_no}: the token was refused: {error}") from error
-    if paging.position == PagePosition.CLIENT and (paging.type in COUNTED or error.in_detail):
+    if paging.position == PagePosition.CLIENT and (paginator_of(paging).counted or error.in_detail):
         return
     again_in_vain = error.status == _TOKEN_PERHAPS_REFUSED and walk.run.attempt_no > 1
     refused = again_in_vain or (error.status in _TOKEN_REFUSED and error.level != ErrorLevel.L1)
@@ -155,8 +155,7 @@ def page_in_slice(task: Task, page: DecodedPage, token: str | None) -> DecodedPa
     paging = task.spec.paging
     if page.total is None or paging.total_kind == TotalKind.ESTIMATE:
         return replace(page, total=None)
-    before = read_place(token).before if paging.type in COUNTED else 0
-    return replace(page, total=page.total + before)
+    return replace(page, total=page.total + paginator_of(paging).before(token))
 
 
 def place_of(walk: Walk, batch: Batch, token: str | None, routed: Routed) -> Place:
@@ -179,7 +178,7 @@ def edge_of(task: Task, routed: Routed) -> Edge | None:
     spec = task.spec
     timed = spec.window is not None and spec.window.supports_updated_since and spec.detail is None
     others = routed.rejected or routed.gone or not routed.records
-    if not (timed and spec.paging.ascending and spec.paging.type in COUNTED) or others:
+    if not (timed and spec.paging.ascending and paginator_of(spec.paging).counted) or others:
         return None
     grid = unit_grid(spec.time.unit, spec.time.time_zone)
     units = [grid.floor(record.updated_at) for record in routed.records]

@@ -7,7 +7,7 @@ from typing import Any
 from ingest_core.execution.decode import FIRST_ERROR_STATUS, document_of
 from ingest_core.execution.details import fetch_details, fetch_whole
 from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
-from ingest_core.execution.paging import first_token, offset_of
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import Request
 from ingest_core.execution.request import Caller, render_detail, render_request
 from ingest_core.execution.routing import Routed, Router
@@ -131,7 +131,7 @@ class SourceCheck:
     def _previews(self, window: Window | None) -> list[Json]:
         shown = []
         if window is not None:
-            request = render_request(self.spec, window, first_token(self.spec.paging), self._caller)
+            request = render_request(self.spec, window, paginator_of(self.spec.paging).first(), self._caller)
             shown.append({"purpose": "first page", **self._preview(request)})
         if self.spec.detail is not None:
             ids = list(self._asked.ids) or EXAMPLE_IDS
@@ -165,9 +165,10 @@ class SourceCheck:
     def _fetch(self, fetcher: Fetcher, router: Router) -> FetchedPage:
         if self.spec.window is None:
             return self._fetch_by_id(fetcher)
-        token = first_token(self.spec.paging)
+        paginator = paginator_of(self.spec.paging)
+        token = paginator.first()
         request = render_request(self.spec, self._slice(), token, self._caller)
-        offset = offset_of(self.spec.paging, token)
+        offset = paginator.offset(token)
         return fetch_whole(fetcher, router, request, self._caller, Spot(offset=offset))
 
     def _fetch_by_id(self, fetcher: Fetcher) -> FetchedPage:

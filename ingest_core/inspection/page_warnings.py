@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from itertools import islice, pairwise
 from typing import Any
 
-from ingest_core.execution.decode import DecodedPage
-from ingest_core.model.codes import PaginationType
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging import paginator_of
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import PaginationSpec, SpecSnapshot
 from ingest_core.registry.paths import EVERY, TEXT, Step, Where, compile_path, compile_steps, plain_steps
@@ -47,18 +47,12 @@ def page_warnings(spec: SpecSnapshot, first: FirstPage) -> list[str]:
     ]
 
 
-def _next_path(paging: PaginationSpec) -> tuple[str, str | None]:
-    if paging.type == PaginationType.URL:
-        return "pagination.next_url", paging.next_url_path
-    return "pagination.next_token", paging.next_token_path
-
-
 def _no_next_place(paging: PaginationSpec, page: DecodedPage) -> Iterator[str]:
     """A page that should name a next one and does not: the path may be wrong."""
-    linked = paging.type in (PaginationType.TOKEN, PaginationType.URL)
-    if not linked or page.next_token is not None or page.has_more is False:
+    paginator = paginator_of(paging)
+    if not paginator.linked or page.next_token is not None or page.has_more is False:
         return
-    key, path = _next_path(paging)
+    key, path = paginator.next_path()
     if page.total is not None and page.count < page.total:
         yield f"{key} {path} found no next page after {page.count} of {page.total} records. Check the path."
     elif page.total is None and page.count >= paging.page_size:
@@ -76,7 +70,8 @@ def _total_not_found(spec: SpecSnapshot, page: DecodedPage) -> Iterator[str]:
 
 def _wrong_paths(paging: PaginationSpec, document: Any) -> Iterator[str]:
     """Paths that found nothing where a page without the value would look different."""
-    named = [_next_path(paging), ("pagination.has_more", paging.has_more_path), ("pagination.step", paging.step_path)]
+    next_path = paginator_of(paging).next_path()
+    named = [next_path, ("pagination.has_more", paging.has_more_path), ("pagination.step", paging.step_path)]
     for key, path in named:
         if path and compile_path(path)(document) in (None, []):
             reason = _misspelt(path, document)
@@ -138,10 +133,11 @@ def _not_ascending(paging: PaginationSpec, first: FirstPage) -> Iterator[str]:
 
 def _weak_end(spec: SpecSnapshot, paging: PaginationSpec, page: DecodedPage) -> Iterator[str]:
     """Nothing on the page confirms the end of a result; a slice of TIME paging ends with its only page."""
-    if spec.response.total_path or page.has_more is not None or paging.type == PaginationType.TIME:
+    paginator = paginator_of(paging)
+    single = not (paginator.linked or paginator.counted)
+    if spec.response.total_path or page.has_more is not None or single:
         return
-    linked = paging.type in (PaginationType.TOKEN, PaginationType.URL)
-    sign = "a missing next place" if linked else "a short or empty page"
+    sign = "a missing next place" if paginator.linked else "a short or empty page"
     yield (
         f"the page states neither a total nor whether more follows: {sign} is the only sign of the end, and records "
         "lost before it go unnoticed. Set `response.total` or `pagination.has_more` if the provider states one."

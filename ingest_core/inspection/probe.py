@@ -3,9 +3,9 @@
 import logging
 from datetime import datetime, timedelta
 
-from ingest_core.execution.decode import DecodedPage
 from ingest_core.execution.fetch import Fetcher, Spot
-from ingest_core.execution.paging import first_token
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import Upstream
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.routing import Router
@@ -39,7 +39,7 @@ class UpstreamProbe:
         asked = _asked_once(spec)
         rate = self._gate.live_rate(partition_of(spec), spec.rate)
         fetcher = Fetcher(asked, rate, self._gate, self._upstream)
-        request = render_request(asked, window, first_token(asked.paging), self._caller, part)
+        request = render_request(asked, window, paginator_of(asked.paging).first(), self._caller, part)
         try:
             page = fetcher.fetch(request, Spot(repeatable=False)).page
         except UpstreamError as error:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from ingest_core.execution.decode import DecodedPage, PageBroken, decode_detail, decode_page, says_empty, stated_error
+from ingest_core.execution.decode import PageBroken, decode_detail, decode_page, says_empty, stated_error
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.records import Unreadable
 from ingest_core.execution.routing import ID_HASH_BYTES, MAX_ID_CHARS, MAX_VERSION_CHARS, Router
 from ingest_core.execution.statements import MAX_PLACE_CHARS

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from ingest_core.cursor.frontier import whole_coverage
 from ingest_core.execution.fetch import Fetcher, Spot
-from ingest_core.execution.paging import first_token
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.unset import UnsetCheck, readable
@@ -169,7 +169,7 @@ class Harvest:
         fetcher = Fetcher(self.spec, self.spec.rate, Gate(), self.upstream)
         part, caller, offset = piece.range, Caller("c"), 0
         while True:
-            token = str(offset) if offset else first_token(self.spec.paging)
+            token = str(offset) if offset else paginator_of(self.spec.paging).first()
             request = render_request(self.spec, DAY, token, caller, readable(self.spec, part))
 
             def fetch(request: Request = request, offset: int = offset) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ingest_core.execution.decode import PageBroken, decode_page
-from ingest_core.execution.paging import END, Place, next_step
+from ingest_core.execution.paging import END, Place, paginator_of
 from ingest_core.execution.routing import ID_HASH_BYTES, Router
 from ingest_core.execution.xml_page import Reading, XmlBroken, read_xml
 from ingest_core.model.numbers import holds_long_number
@@ -112,7 +112,7 @@ def test_what_stays_is_seen_whatever_leaves_while_we_page(
         start = (int(token) - 1) * size if kind == "PAGE" else int(token)
         page = page_of(books[start : start + size], total=len(books))
         seen |= set(page.items)
-        step = next_step(config, page, Place(token, asked + 1, len(seen), total))
+        step = paginator_of(config).step(page, Place(token, asked + 1, len(seen), total))
         total = page.total
         if step.token is None:
             break

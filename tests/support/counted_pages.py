@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.paging import (
     Place,
     Step,
-    next_step,
+    paginator_of,
 )
 from ingest_core.model.spec import PaginationSpec
 from tests.support.specs import crossref_spec, page_of
@@ -27,7 +27,7 @@ def page(records: int = FULL, **said: Any) -> DecodedPage:
 
 def after(config: PaginationSpec, token: str, distinct: int, before: int | None = None, **said: Any) -> Step:
     """What comes after the page at a token, when so many records have been seen, and a total was stated before."""
-    return next_step(config, page(**said), Place(token, 2, distinct, before))
+    return paginator_of(config).step(page(**said), Place(token, 2, distinct, before))
 
 
 END = Step(None)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ingest_core.execution.fetch import FetchedPage, Fetcher
-from ingest_core.execution.paging import first_token
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import Request
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
@@ -61,7 +61,7 @@ def spec_with(server: EchoServer, auth: dict[str, Any], **changes: Any) -> SpecS
 
 def first_request(spec: SpecSnapshot) -> Request:
     """The request for its first page."""
-    return render_request(spec, span("00:00", "06:00"), first_token(spec.paging), Caller("c"))
+    return render_request(spec, span("00:00", "06:00"), paginator_of(spec.paging).first(), Caller("c"))
 
 
 def fetch(upstream: HttpUpstream, spec: SpecSnapshot) -> FetchedPage:

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.page import DecodedPage
 from ingest_core.model.codes import Operation
 from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.instant import parse_instant

@@ -9,9 +9,7 @@ from ingest_core.execution.paging import (
     Place,
     Step,
     before_hash,
-    first_token,
-    next_step,
-    offset_of,
+    paginator_of,
     resume_point,
 )
 from ingest_core.model.checkpoint import Checkpoint
@@ -34,7 +32,7 @@ from tests.support.specs import at, crossref_spec
     ids=["offset", "page from 1", "page from 0", "url", "time", "token"],
 )
 def test_each_kind_begins_at_its_own_place(config: PaginationSpec, token: str | None) -> None:
-    assert first_token(config) == token
+    assert paginator_of(config).first() == token
 
 
 @pytest.mark.parametrize(
@@ -55,7 +53,7 @@ def test_each_kind_begins_at_its_own_place(config: PaginationSpec, token: str | 
 def test_how_many_records_a_page_skips_is_known_where_we_count(
     config: PaginationSpec, token: str | None, skipped: int | None
 ) -> None:
-    assert offset_of(config, token) == skipped
+    assert paginator_of(config).offset(token) == skipped
 
 
 class TestByOffset:
@@ -87,7 +85,7 @@ class TestByOffset:
         decoded = decode_page(body, crossref_spec(pagination=config.model_dump(mode="json")))
 
         assert decoded.step == 5
-        assert next_step(config, decoded, Place("10", 3, 12)) == Step("15")
+        assert paginator_of(config).step(decoded, Place("10", 3, 12)) == Step("15")
 
     @pytest.mark.parametrize("step", [0, -3])
     def test_a_step_that_leads_nowhere_is_ignored_and_the_records_are_counted(self, step: int) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage, PageBroken, decode_page
+from ingest_core.execution.decode import PageBroken, decode_page
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.records import Unreadable
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import SpecSnapshot

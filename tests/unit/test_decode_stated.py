@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage, PageBroken, decode_detail, decode_page, says_empty, stated_error
+from ingest_core.execution.decode import PageBroken, decode_detail, decode_page, says_empty, stated_error
+from ingest_core.execution.page import DecodedPage
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.spec import SpecSnapshot
 from tests.support.specs import crossref_spec, pubmed_spec

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage, decode_page
+from ingest_core.execution.decode import decode_page
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.routing import FUTURE_TOLERANCE, MAX_ID_CHARS, Routed, Router, short_hash
 from ingest_core.model.codes import GoneReason, QuarantineReason
 from ingest_core.model.record import Gone

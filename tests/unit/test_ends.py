@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.paging import MAX_EMPTY_PAGES, Edge, Place, Step, asked_size, next_step
+from ingest_core.execution.paging import MAX_EMPTY_PAGES, Edge, Place, Step, paginator_of
 from ingest_core.execution.paging.positions import counts_positions
 from ingest_core.model.codes import EndSignal
 from ingest_core.model.errors import EmptyPages
@@ -25,7 +25,7 @@ def config(kind: str, **changes: Any) -> PaginationSpec:
 def after(kind: str, token: str, distinct: int, *, empties: int = 0, before: int | None = None, **given: Any) -> Step:
     """What comes after a page at a token; `changes` are the source's, the rest is what the page says."""
     changes = given.pop("changes", {})
-    return next_step(config(kind, **changes), page(**given), Place(token, 2, distinct, before, empties=empties))
+    return paginator_of(config(kind, **changes)).step(page(**given), Place(token, 2, distinct, before, empties=empties))
 
 
 class TestEmptyPages:
@@ -118,16 +118,16 @@ class TestTheCap:
 
     @pytest.mark.parametrize(("token", "size"), [("0", 35), ("280", 35), ("315", 15), ("329", 1)])
     def test_the_last_counted_page_is_shortened_to_it(self, token: str, size: int) -> None:
-        assert asked_size(config("OFFSET", page_size=35, max_records=330), token) == size
+        assert paginator_of(config("OFFSET", page_size=35, max_records=330)).request(token).size == size
 
     def test_other_pages_are_not(self) -> None:
-        assert asked_size(config("OFFSET", page_size=35), "315") == 35
-        assert asked_size(config("TOKEN", page_size=35, max_records=330), "315") == 35
+        assert paginator_of(config("OFFSET", page_size=35)).request("315").size == 35
+        assert paginator_of(config("TOKEN", page_size=35, max_records=330)).request("315").size == 35
 
     def test_a_place_that_counts_from_an_instant_on_has_the_cap_for_itself(self) -> None:
         capped = config("OFFSET", page_size=35, max_records=330)
-        assert asked_size(capped, "0@2026-01-01T00:00:00.000000Z+315") == 35
-        onward = next_step(capped, page(), Place("0@2026-01-01T00:00:00.000000Z+400", 2, 403))
+        assert paginator_of(capped).request("0@2026-01-01T00:00:00.000000Z+315").size == 35
+        onward = paginator_of(capped).step(page(), Place("0@2026-01-01T00:00:00.000000Z+400", 2, 403))
         assert not onward.ends
 
 
@@ -137,13 +137,15 @@ class TestByTime:
     @pytest.mark.parametrize(("kind", "first"), [("OFFSET", "0"), ("PAGE", "1")])
     def test_a_page_that_reaches_a_later_unit_continues_there(self, kind: str, first: str) -> None:
         place = Place("3" if kind == "OFFSET" else "2", 2, distinct=6, edge=Edge(at("03:00"), records=2))
-        onward = next_step(config(kind), page(), place)
+        onward = paginator_of(config(kind)).step(page(), place)
         assert onward.token == f"{first}@2026-03-10T03:00:00.000000Z+4"
         assert not onward.counts
 
     def test_within_one_unit_positions_are_counted(self) -> None:
         here = "0@2026-03-10T03:00:00.000000Z+4"
-        onward = next_step(config("OFFSET"), page(), Place(here, 3, distinct=7, edge=Edge(at("03:00"), records=3)))
+        onward = paginator_of(config("OFFSET")).step(
+            page(), Place(here, 3, distinct=7, edge=Edge(at("03:00"), records=3))
+        )
         assert (onward.token, onward.counts) == ("3@2026-03-10T03:00:00.000000Z+4", True)
 
 

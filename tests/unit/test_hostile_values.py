@@ -12,7 +12,7 @@ from urllib.parse import unquote, unquote_plus
 
 import pytest
 
-from ingest_core.execution.paging import first_token
+from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.model.codes import ExprOp, FieldType, Operation
 from ingest_core.model.errors import BadInput
@@ -97,7 +97,7 @@ def upstream() -> HttpUpstream:
 def parameters(source: str, query: str | None) -> list[Lexeme]:
     """Name and value of everything the provider is told, read from the URL."""
     spec = spec_of(source, query)
-    request = render_request(spec, WINDOW, first_token(spec.paging), Caller("test"))
+    request = render_request(spec, WINDOW, paginator_of(spec.paging).first(), Caller("test"))
     url = str(upstream().preview(request)["url"]).partition("://")[2]
     path, _, asked = url.partition("?")
     parts = [(f"path {place}", unquote(part)) for place, part in enumerate(path.split("/"))]

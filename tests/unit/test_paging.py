@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage
-from ingest_core.execution.paging import NextPageMissing, Place, Step, before_hash, next_step, resume_point
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging import NextPageMissing, Place, Step, before_hash, paginator_of, resume_point
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
@@ -23,7 +23,9 @@ def paging(**changes: Any) -> PaginationSpec:
 def step(records: int = FULL, page_no: int = 1, distinct: int = 0, max_page: int | None = None, **page: Any) -> Step:
     """What comes after a page of that many records; it has a token unless the test says otherwise."""
     given = {"next_token": "t2", **page}
-    return next_step(paging(max_page=max_page), page_of(list(range(records)), **given), Place("t1", page_no, distinct))
+    return paginator_of(paging(max_page=max_page)).step(
+        page_of(list(range(records)), **given), Place("t1", page_no, distinct)
+    )
 
 
 ENDS = Step(None)
@@ -69,7 +71,7 @@ def test_an_unchanged_token_is_no_end() -> None:
     tokens = ["t"]
     for page_no in range(1, 5):
         place = Place(tokens[-1], page_no, distinct=3 * page_no)
-        after = next_step(paging(), page_of([1, 2, 3], next_token=tokens[-1]), place)
+        after = paginator_of(paging()).step(page_of([1, 2, 3], next_token=tokens[-1]), place)
         assert not after.ends
         assert after.token is not None
         tokens.append(after.token)
@@ -169,4 +171,4 @@ class TestWhereAnAttemptBegins:
 def test_more_to_come_without_a_token_is_an_error_not_an_end() -> None:
     page = DecodedPage(items=[{}], raw=["{}"], total=None, next_token=None, has_more=True)
     with pytest.raises(NextPageMissing):
-        next_step(crossref_spec().paging, page, Place("*", 1, 1))
+        paginator_of(crossref_spec().paging).step(page, Place("*", 1, 1))

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.paging import (
     MAX_REPEATS,
     MAX_REWINDS,
     Place,
     Repetition,
     Step,
-    next_step,
-    tail_is_doubtful,
+    paginator_of,
 )
 from ingest_core.model.errors import PagingLoop
 from ingest_core.model.slice_codes import ResliceReason
@@ -26,7 +25,7 @@ class TestAPageThatRepeats:
     """Once is a mistake; again and again, nothing new can be reached."""
 
     def step(self, config: PaginationSpec, repeats: int, **said: Any) -> Step:
-        return next_step(config, page(**said), Place("6", 7, 9, repeats=repeats))
+        return paginator_of(config).step(page(**said), Place("6", 7, 9, repeats=repeats))
 
     @pytest.mark.parametrize("config", [OFFSET, PAGE], ids=["offset", "page"])
     def test_a_page_that_comes_twice_is_passed_over(self, config: PaginationSpec) -> None:
@@ -78,7 +77,7 @@ class TestADoubtfulTail:
     def test_is_asked_for_once_more(self, config: dict[str, Any], said: dict[str, Any], doubtful: bool) -> None:
         kind = {"kind": config.pop("type", "TOKEN"), "tail_probe": True, **config}
 
-        assert tail_is_doubtful(paging(**kind), page(**said)) is doubtful
+        assert paginator_of(paging(**kind)).tail_is_doubtful(page(**said)) is doubtful
 
 
 class Shelf:
@@ -113,7 +112,7 @@ def test_every_record_that_stays_is_seen_whatever_leaves_meanwhile(taken: dict[i
     for asked in range(1, 40):
         got = shelf.ask(asked, int(token))
         seen |= set(got.items)
-        step = next_step(OFFSET, got, Place(token, asked, len(seen), total))
+        step = paginator_of(OFFSET).step(got, Place(token, asked, len(seen), total))
         total = got.total
         if step.token is None:
             break
@@ -125,5 +124,5 @@ def test_every_record_that_stays_is_seen_whatever_leaves_meanwhile(taken: dict[i
 def test_a_total_that_goes_up_and_down_does_not_go_round_for_ever() -> None:
     place = Place("3", 2, 3, 36, rewinds=MAX_REWINDS)
 
-    assert next_step(OFFSET, page(total=30), place).token == "6"
-    assert next_step(OFFSET, page(total=30), replace(place, rewinds=0)).rewound
+    assert paginator_of(OFFSET).step(page(total=30), place).token == "6"
+    assert paginator_of(OFFSET).step(page(total=30), replace(place, rewinds=0)).rewound

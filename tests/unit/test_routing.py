@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ingest_core.execution import routing
-from ingest_core.execution.decode import DecodedPage, decode_page
+from ingest_core.execution.decode import decode_page
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.records import Unreadable
 from ingest_core.execution.routing import ID_HASH_BYTES, MAX_ID_CHARS, Routed, Router, short_hash
 from ingest_core.execution.unusable import FRAGMENT_BYTES

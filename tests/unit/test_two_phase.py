@@ -6,7 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from ingest_core.execution.decode import DecodedPage, decode_detail
+from ingest_core.execution.decode import decode_detail
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.routing import ID_HASH_BYTES, MAX_ID_CHARS, Routed, Router, short_hash
 from ingest_core.model.canonical import hash_text
 from ingest_core.model.codes import QuarantineReason

@@ -1,23 +1,26 @@
 """Paging by the number of records to skip."""
 
-from dataclasses import dataclass
-
-from ingest_core.execution.decode import DecodedPage
-from ingest_core.execution.paging.counted import CountedPlace, asked_size, read_place
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging.counted import CountedPaginator, CountedPlace, read_place
 from ingest_core.execution.paging.place import Place, Step
 from ingest_core.execution.paging.stopping import Reach, decide_step, records_gone, step_by_time
-from ingest_core.model.spec import PaginationSpec
+from ingest_core.model.codes import PaginationType
 
 
-@dataclass(frozen=True)
-class OffsetPaginator:
+class OffsetPaginator(CountedPaginator):
     """The place is ours: it moves by the records that came, or by what the provider says it moved."""
 
-    config: PaginationSpec
+    kind = PaginationType.OFFSET
 
     def first(self) -> str:
         """Nothing is skipped."""
         return "0"
+
+    def size_at(self, token: str | None) -> int:
+        """A page's records, but never more than the provider gives of a query."""
+        if self.config.max_records is None:
+            return self.config.page_size
+        return max(1, min(self.config.page_size, self.config.max_records - read_place(token).number))
 
     def offset(self, token: str | None) -> int | None:
         """How many records of the query the place skips."""
@@ -29,7 +32,7 @@ class OffsetPaginator:
         gone = records_gone(page, place) if here.number else 0
         if gone:
             return Step(CountedPlace(max(0, here.number - gone), here.since, here.before).write(), rewound=True)
-        size = asked_size(self.config, place.token)
+        size = self.size_at(place.token)
         # An empty page that is not the end is passed over whole; a step of nothing is none.
         moved = (page.step if page.step is not None and page.step > 0 else page.count) if page.count else size
         next_place = CountedPlace(here.number + moved, here.since, here.before)

@@ -1,19 +1,16 @@
 """Paging by page number."""
 
-from dataclasses import dataclass
-
-from ingest_core.execution.decode import DecodedPage
-from ingest_core.execution.paging.counted import CountedPlace, read_place
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging.counted import CountedPaginator, CountedPlace, read_place
 from ingest_core.execution.paging.place import Place, Step
 from ingest_core.execution.paging.stopping import Reach, decide_step, records_gone, step_by_time
-from ingest_core.model.spec import PaginationSpec
+from ingest_core.model.codes import PaginationType
 
 
-@dataclass(frozen=True)
-class PagePaginator:
+class PagePaginator(CountedPaginator):
     """The next page has the next number; the first has the one the source says."""
 
-    config: PaginationSpec
+    kind = PaginationType.PAGE
 
     def first(self) -> str:
         """The number providers begin to count with: 0 or 1."""

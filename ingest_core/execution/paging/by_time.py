@@ -1,27 +1,21 @@
 """Paging by time: the slices are the pages."""
 
-from dataclasses import dataclass
-
-from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.page import DecodedPage
+from ingest_core.execution.paging.paginator import Paginator
 from ingest_core.execution.paging.place import Place, Step
 from ingest_core.execution.paging.stopping import ended_by
-from ingest_core.model.codes import EndSignal
+from ingest_core.model.codes import EndSignal, PaginationType
 from ingest_core.model.slice_codes import ResliceReason
-from ingest_core.model.spec import PaginationSpec
 
 
-@dataclass(frozen=True)
-class TimePaginator:
+class TimePaginator(Paginator):
     """One page per slice: a full one may hide more, and the slice must be cut smaller."""
 
-    config: PaginationSpec
+    kind = PaginationType.TIME
 
     def first(self) -> str | None:
         """The only page there is."""
         return self.config.initial_token
-
-    def offset(self, token: str | None) -> None:
-        """There is no second page."""
 
     def step(self, page: DecodedPage, place: Place) -> Step:
         """The end, or a limit; never another page."""

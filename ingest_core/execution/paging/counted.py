@@ -3,12 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ingest_core.model.codes import PaginationType
+from ingest_core.execution.paging.paginator import PageRequest, Paginator
 from ingest_core.model.instant import format_instant, parse_instant
-from ingest_core.model.spec import PaginationSpec
-
-COUNTED = (PaginationType.OFFSET, PaginationType.PAGE)
-"""Paging by a number of ours."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +31,20 @@ def read_place(token: str | None, first: int = 0) -> CountedPlace:
     return CountedPlace(int(number), parse_instant(since), int(before))
 
 
-def since_of(pagination: PaginationSpec, token: str | None) -> datetime | None:
-    """The instant from which on a place counts, where that is not the slice's start."""
-    return read_place(token).since if pagination.type in COUNTED else None
+class CountedPaginator(Paginator):
+    """Pages by a number of ours, from the slice's start or from an instant on."""
 
+    counted = True
 
-def asked_size(pagination: PaginationSpec, token: str | None) -> int:
-    """How many records the page at a place is asked for: never beyond what the provider gives of a query."""
-    if pagination.type != PaginationType.OFFSET or pagination.max_records is None:
-        return pagination.page_size
-    return max(1, min(pagination.page_size, pagination.max_records - read_place(token).number))
+    def request(self, token: str | None) -> PageRequest:
+        """The number, and the instant it counts from."""
+        here = read_place(token)
+        return PageRequest(self.size_at(token), None if token is None else here.number, here.since)
+
+    def size_at(self, token: str | None) -> int:
+        """How many records the page at a place is asked for."""
+        return self.config.page_size
+
+    def before(self, token: str | None) -> int:
+        """The records that came before the instant it counts from."""
+        return read_place(token).before

@@ -7,10 +7,10 @@ unless the source declares it EXACT: it is what the result is checked against at
 
 from dataclasses import dataclass, replace
 
-from ingest_core.execution.decode import DecodedPage
+from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.paging.counted import CountedPlace
 from ingest_core.execution.paging.place import Place, Step
-from ingest_core.model.codes import EmptyPage, EndSignal, PagePosition, PaginationType, TotalKind
+from ingest_core.model.codes import EmptyPage, EndSignal, TotalKind
 from ingest_core.model.errors import EmptyPages, PagingLoop
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import PaginationSpec
@@ -49,8 +49,6 @@ def decide_step(
     config: PaginationSpec, page: DecodedPage, place: Place, token: str | None, reach: Reach | None = None
 ) -> Step:
     """What comes after a page; `reach` where the place is a number of ours."""
-    if page.has_more and token is None and (page.count or config.empty_page == EmptyPage.CONTINUE):
-        raise NextPageMissing(f"page {place.page_no} says that more follows, but not where")
     if place.repeats >= MAX_REPEATS:
         return _stuck(page, place, token, reach)
     signal = _end_signal(config, page, place, token, reach)
@@ -77,13 +75,6 @@ def records_gone(page: DecodedPage, place: Place) -> int:
     if page.total is None or place.total_before is None or place.rewinds >= MAX_REWINDS:
         return 0
     return max(0, place.total_before - page.total)
-
-
-def tail_is_doubtful(config: PaginationSpec, page: DecodedPage) -> bool:
-    """Whether a page that names no next one is to be asked for once more before that is accepted."""
-    linked = config.type in (PaginationType.TOKEN, PaginationType.URL) and config.position == PagePosition.CLIENT
-    silent = page.next_token is None and page.has_more is None
-    return config.tail_probe and linked and silent and page.count >= config.page_size
 
 
 def ended_by(config: PaginationSpec, page: DecodedPage, place: Place, signal: EndSignal) -> Step:

@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo up test test-fast test-long check bench lock clean
+.PHONY: help setup demo up test test-fast test-long check docs bench lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,9 @@ check: $(INSTALLED) ## Lint, formatting, types, and the layers' contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(INSTALLED) ## Write the generated tables of docs/ again
+	@$(BIN)/python -m tests.support.generated_docs
 
 bench: $(INSTALLED) ## Measure throughput and latency
 	$(BIN)/python -m tests.bench

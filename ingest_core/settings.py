@@ -31,30 +31,53 @@ _REFERENCE = re.compile(r"(env|prefect):[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything the environment may say."""
+    """All settings, with their defaults. The docstring of a field is its sentence in docs/reference/settings.md."""
 
     home: Path = Path(".patra")
+    """The folder of the default database `patra.db`, of `demo.db`, and of the files of `patra up`. It is created if
+    needed."""
     database_url: str | None = field(default=None, repr=False)
-    """It may hold a password."""
+    """The [database](#database-urls). Default: the file `patra.db` in the home folder. The URL may hold a password: it
+    is shown without it."""
     upstreams: Mapping[str, str] = field(default_factory=dict)
+    """Another base URL for the source of that code, such as `PATRA_UPSTREAM_CROSSREF`, with `http://` or `https://`. It
+    replaces the base URL of the source file and leaves the path."""
     log_level: str = "WARNING"
+    """`DEBUG`, `INFO`, `WARNING` or `ERROR`. Log lines go to stderr. Above `DEBUG`, the HTTP and migration libraries
+    log warnings only."""
     log_format: str = "text"
+    """`text`, or `json` for one JSON object per line with `time`, `level`, `logger`, `message` and, with an exception,
+    `exception`."""
     lease_ttl_seconds: int = 60
+    """How long the lease of a task lasts without renewal: 1 to 604,800 s. After a crash, the task waits that long."""
     slot_lease_seconds: int = 60
+    """How long the slot of a dead executor stays taken: 60 to 604,800 s; Prefect allows no less than 60."""
     total_concurrency: int = field(default_factory=lambda: 2 * (os.cpu_count() or 1))
-    """So many tasks at a time in all, over every partition."""
+    """Maximum concurrent tasks over all partitions: 1 to 10,000. With more than one machine, set the same value on
+    each."""
     contact: str | None = None
+    """An e-mail address for providers. It is sent in `User-Agent: patra-ingest/<version> (mailto:<address>)`, and
+    wherever a source file has `{contact}`. Some providers serve such clients faster; NCBI asks for it."""
     max_queued: int = 100_000
+    """Maximum queued tasks over all partitions: a plan with more is `PARTIAL`, see
+    [stock](../explanation/planning.md#stock). `0` is unlimited."""
     publisher: str | None = field(default=None, repr=False)
-    """`file:PATH`, a URL, which may hold a token, or the name of an installed publisher."""
+    """Where messages about changed records are sent: `file:PATH`, an https URL (http on this machine only), or the name
+    of an installed publisher; see [outbox](../how-to/outbox.md). Without it no messages are written. A URL may hold a
+    token: it is never shown."""
     up_allowed_hosts: tuple[str, ...] = ()
-    """Values of the Host header that `patra up` answers beside those of this machine."""
+    """Further values of the `Host` header that [`patra up`](cli.md#who-may-reach-it) accepts, separated by commas, such
+    as `patra.example.org,localhost:8080`: as a browser sends them, with the port unless it is the scheme's own. Needed
+    behind a proxy, or through a tunnel with another port."""
     webhook_secret: str | None = None
-    """A reference, never the secret."""
+    """A reference to the secret that signs webhook requests: `env:NAME` or `prefect:NAME`, never the secret itself.
+    Needed if `PATRA_PUBLISHER` is a URL. The secret has at least 16 characters."""
     allow_private_addresses: bool = False
-    """Whether a source file may name hosts at addresses that are not public."""
+    """`1` allows source files to name hosts at addresses that are not public; see [below](#private-addresses)."""
     credential_names: CredentialNames = SHIPPED_NAMES
-    """The secrets that source files may refer to."""
+    """The secrets that source files may use in addition to those of the shipped sources: names of variables (`env:`)
+    and of Secret blocks (`prefect:`), separated by commas; an entry that ends in `*` is a prefix. See
+    [secrets](#secrets)."""
 
     @property
     def default_database(self) -> Path:

@@ -1,0 +1,44 @@
+"""The generated tables of the documentation are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ingest_core.gate.taxonomy import LEVELS
+from tests.support.generated_docs import DOCS, TABLES, exit_codes, regenerated
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "<!-- generated: " in page.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_a_generated_table_is_what_make_docs_writes(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == regenerated(text), "run: make docs"
+
+
+def test_every_generated_table_is_in_a_page() -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in TABLES if f"<!-- generated: {name} -->\n" not in pages] == []
+
+
+def test_the_exit_codes_in_the_description_of_the_command_line_are_those_of_the_errors() -> None:
+    rows = re.findall(
+        r"^\| (`[A-Z_`, ]+`) \| (\d) \|", (DOCS / "reference" / "cli.md").read_text("utf-8"), re.MULTILINE
+    )
+    stated = {code: int(number) for codes, number in rows for code in re.findall(r"`(\w+)`", codes)}
+    assert len(stated) > 50
+    known = exit_codes()
+    assert {code: number for code, number in stated.items() if known.get(code, number) != number} == {}
+
+
+def test_the_levels_in_the_life_cycle_are_those_of_the_errors() -> None:
+    page = (DOCS / "explanation" / "life-cycle.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|]+ \| (L\d) (`[^|]+`) \|", page, re.MULTILINE)
+    stated = {(code, level) for level, codes in rows for code in re.findall(r"`(\w+)`", codes)}
+    assert len(stated) > 40
+    by_case = {("NOT_JSON", "L2"), ("NOT_XML", "L2"), ("HTTP_429", "L1")}  # the same broken body twice, and a status
+    known = {(code, level.value) for code, level in LEVELS.items()}
+    unlisted = {(code, "L2") for code, _ in stated if code not in LEVELS}  # what is not in LEVELS is L2
+    assert stated - known - unlisted - by_case == set()
+    assert {code for code in LEVELS if code not in {code for code, _ in stated}} <= {"STATED_ERROR"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deployments.sandbox.corpus import Corpus, Version
-from deployments.sandbox.instant import HOUR_MS, to_datetime
+from deployments.sandbox.instant import HOUR_MS, read_ms, to_datetime
 from deployments.sandbox.lucene.field import texts_at
 from deployments.sandbox.zenodo.concept import concept_id, first_work, is_latest, record_id, version_index
 from deployments.sandbox.zenodo.template import OWN_PREFIX, TEMPLATES, Template
@@ -17,6 +17,7 @@ LEGACY = {
 }
 """The names of the search guide, and what they stand for."""
 
+FIRST_UPLOAD_MS = read_ms("2014-01-01T00:00:00Z")
 PLAIN = ("metadata.title", "metadata.description", "metadata.creators.name", "metadata.keywords")
 
 
@@ -43,8 +44,12 @@ class Catalogue:
         return f"{OWN_PREFIX}{record_id(work)}" if "doi" in template.record else None
 
     def created_ms(self, work: int) -> int:
-        """When the record was made: an hour apart for each that repeats the same one."""
-        return template_of(work).created_ms + TEMPLATES.turn(work) * HOUR_MS + version_index(work)
+        """When the record was made: records get their numbers in the order of their creation, an upload each hour.
+
+        It has nothing to do with the record that is repeated: otherwise all its copies would follow one another by
+        creation time, and whole pages would hold the same flaw.
+        """
+        return FIRST_UPLOAD_MS + first_work(work) * HOUR_MS + version_index(work)
 
     def rank(self, version: Version) -> int:
         """The place by best match: steady, and unrelated to time."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from deployments.sandbox.instant import read_ms
 from deployments.sandbox.lucene.stamp import read_stamp
 from deployments.sandbox.recording import Recording, update_flaw
 
@@ -15,7 +14,6 @@ class Template:
     """A record, and why its update time cannot be used, if it cannot."""
 
     record: dict[str, Any]
-    created_ms: int
     reason: str | None
     published_ms: int | None
 
@@ -28,7 +26,7 @@ class Template:
 
 def _read(record: dict[str, Any]) -> Template:
     reason, published = update_flaw(record.get("updated")), record["metadata"].get("publication_date")
-    return Template(record, read_ms(record["created"]), reason, _day_ms(published or ""))
+    return Template(record, reason, _day_ms(published or ""))
 
 
 def _day_ms(text: str) -> int | None:

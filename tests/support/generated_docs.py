@@ -17,6 +17,7 @@ from flows.cli.main import app
 from ingest_core.gate.taxonomy import LEVELS
 from ingest_core.model import errors
 from ingest_core.settings import Settings, load_settings
+from tests.support.schema_tables import schema_tables
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -142,6 +143,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "levels": _levels,
     "exit-codes": _exits,
     "settings": _settings,
+    "tables": schema_tables,
 }
 
 

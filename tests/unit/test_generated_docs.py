@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from ingest_core.gate.taxonomy import LEVELS
+from ingest_core.store.schema.tables import metadata
 from tests.support.generated_docs import DOCS, TABLES, exit_codes, regenerated
+from tests.support.schema_tables import MEANINGS
 
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "<!-- generated: " in page.read_text(encoding="utf-8")]
 
@@ -42,3 +44,10 @@ def test_the_levels_in_the_life_cycle_are_those_of_the_errors() -> None:
     unlisted = {(code, "L2") for code, _ in stated if code not in LEVELS}  # what is not in LEVELS is L2
     assert stated - known - unlisted - by_case == set()
     assert {code for code in LEVELS if code not in {code for code, _ in stated}} <= {"STATED_ERROR"}
+
+
+def test_every_table_and_column_has_its_sentence_and_none_that_is_gone() -> None:
+    columns = {name: {column.name for column in table.columns} for name, table in metadata.tables.items()}
+    assert {name: set(said.columns) for name, said in MEANINGS.items()} == columns
+    sentences = [text for said in MEANINGS.values() for text in (said.about, *said.columns.values())]
+    assert [text for text in sentences if not text.endswith(".") or "|" in text] == []

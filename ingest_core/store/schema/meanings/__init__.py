@@ -1,0 +1,1 @@
+"""What each table and column means, in a sentence; `make docs` writes `docs/reference/tables.md` from them."""

@@ -1,0 +1,85 @@
+"""Triggers, plans and slices, and what planning remembers."""
+
+from ingest_core.store.schema.meanings.meaning import ID, PARTITION, TIMES, UP, WINDOW, meaning, only
+
+_QUERY = {
+    "expr_proto_hash": "Hash of `expr_proto_snapshot`: which query it is.",
+    "expr_proto_snapshot": "The query as a tree in normal form (JSON); `true` where nothing narrows it.",
+}
+
+PLANNING = {
+    "ing_schedule_instance": meaning(
+        "One trigger: who asked for a plan, when, and for what. The same scheduler and key always find the same row.",
+        ID, PARTITION, _QUERY, TIMES,
+        scheduler_code="`CLI` or `PREFECT`.",
+        scheduler_job_id="Name of the Prefect deployment; null for other triggers.",
+        scheduler_log_id="The trigger key: the planner's flow run id, `--trigger-key`, or a generated key.",
+        trigger_type_code="`SCHEDULE` or `MANUAL`.",
+        triggered_at="When the trigger was first recorded (UTC).",
+        trigger_params="The request (JSON): source, operation, endpoint, bounds, query, overrides. Of ids, their number and hash.",
+        expr_proto_hash="Hash of the plan's query; null until a plan is stored.",
+        expr_proto_snapshot="The plan's query as a tree in normal form (JSON); null until a plan is stored.",
+        record_remarks="Why planning failed (JSON with `error.code`, `error.message`); null once a plan is stored.",
+    ),
+    "ing_plan": meaning(
+        "One plan: a window, the settings it was compiled with, and how its slices ended.",
+        ID, only(UP, "schedule_instance_id"), PARTITION, WINDOW, _QUERY, TIMES,
+        plan_key="Identity of the plan, made of partition and trigger; planning the same trigger again finds it.",
+        slice_strategy_code="What the plan was cut by: `TIME`, `ID_RANGE`, or the code of an installed strategy.",
+        slice_params="What the strategy was given (JSON): step in seconds, target in records, safety lag in seconds, direction.",
+        provenance_config_snapshot="Every setting the plan means, compiled from the Registry (JSON). Tasks are worked with it.",
+        spec_fingerprint="Hash of `provenance_config_snapshot`.",
+        status_code="State of the plan; see the life cycle.",
+        record_remarks="What planning found (JSON): reason, audit of the window, sizes, warnings, origins, campaign, weak ends.",
+    ),
+    "ing_plan_slice": meaning(
+        "One slice: a part of what a plan reads, read by one task.",
+        ID, only(UP, "plan_id"), PARTITION, TIMES,
+        slice_no="Number of the slice within its plan, from 1; slices cut later are numbered on.",
+        slice_signature_hash="Hash of what the slice reads; unique within its plan.",
+        slice_spec="Strategy, window, range or ids, budget and hints (JSON).",
+        expr_hash="Hash of `expr_snapshot`.",
+        expr_snapshot="The plan's query narrowed to what the slice owns (JSON).",
+        status_code="State of the slice; it follows its task.",
+        record_remarks="What became of its re-slice request (JSON): the numbers of the children, or why it was refused.",
+    ),
+    "ing_reslice_request": meaning(
+        "A task met a limit of the source and asks for the rest of its slice to be cut smaller.",
+        ID, only(UP, "plan_id", "slice_id", "task_id", "run_id"), only(TIMES, "created_at"),
+        remaining_from="Start of what remains to be read (UTC), included.",
+        remaining_to="End of what remains to be read (UTC), not included.",
+        range="Range of the split field that the task owned (JSON); null where its slice is time alone.",
+        reason_code="Which limit the task met, such as `RECORD_CAP`.",
+        status_code="`OPEN`, `SERVED` (children exist) or `REFUSED` (it cannot be cut, or was cancelled).",
+        idempotent_key="Hash of task and window: a task asks once.",
+    ),
+    "ing_signal": meaning(
+        "An id that is to be refreshed by an `UPDATE`.",
+        ID, PARTITION, TIMES,
+        endpoint_name="The `DETAIL` endpoint that is asked for the id.",
+        provider_id="The record's id at its source, in normal form.",
+        signal_code="Why: `REQUESTED` by a plan's list of ids, or a retried `QUARANTINE` row.",
+        campaign="Name of the refresh that asked for the id; a hash where it is longer than 128 characters.",
+        state_code="`OPEN` until a plan takes it, `PLANNED` while its task is live, `DONE` when the task succeeded.",
+        record_remarks="Not written today.",
+    ),
+    "ing_estimate": meaning(
+        "How many records a window holds, as the provider stated it or as a run found it.",
+        ID, only(PARTITION, "provenance_code", "endpoint_name"), WINDOW,
+        expr_hash="Hash of the query the number is about.",
+        record_count="Number of records.",
+        method_code="`COUNT` (stated total), `FIRST_PAGE` (from the first page) or `OBSERVED` (a task that succeeded read them).",
+        created_at="When the number was learned (UTC). Stated numbers are used for a day.",
+        range="Range of the split field the number is about (JSON); null for the whole window.",
+    ),
+    "ing_arrival": meaning(
+        "How many records a harvest received on one day, and how many of them were late. The safety lag is learned from it.",
+        ID, PARTITION, TIMES,
+        operation_code="`HARVEST`.",
+        namespace_key="Key of the watermark's namespace.",
+        arrived_on="The day: its midnight (UTC).",
+        received_count="Records received that day.",
+        late_count="Of these, records inserted or updated although their update time had been read before.",
+        provider_late_seconds="By how many seconds the provider's clock was behind for certain; the most of that day.",
+    ),
+}  # fmt: skip

@@ -1,1 +1,1 @@
-"""What is deployed around the harvester: here, the sandbox it can be tried against."""
+"""The sandbox, compose file, Kubernetes manifests and automations."""

@@ -1,1 +1,1 @@
-"""Prefect flows and the command line over `ingest_core`; no decision is taken here."""
+"""The Prefect flows (planner, backfill, executor, housekeeping) and the command line; nothing is decided here."""

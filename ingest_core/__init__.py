@@ -1,3 +1,3 @@
-"""The way of a record, from a source's configuration to a row: a library without Prefect."""
+"""The library: from a source file to stored records, without Prefect. bootstrap.py wires it together."""
 
 __version__ = "0.1.0"

@@ -1,1 +1,1 @@
-"""A stand-in for the providers: same answers, same quirks, known truth, faults on demand."""
+"""Simulated providers: their answers, quirks and limits, faults on demand, and the true records."""

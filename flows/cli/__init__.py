@@ -1,4 +1,4 @@
-"""The command line `patra`."""
+"""The commands of `patra`."""
 
 from flows.cli.main import main
 

@@ -1,1 +1,1 @@
-"""Brings a Prefect server in step with what is declared: pool, limits, deployments, schedules, automations."""
+"""`patra deploy`: a server's work pool, limits, deployments, schedules and automations."""

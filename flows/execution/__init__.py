@@ -1,1 +1,1 @@
-"""The page and the progress of an executor run."""
+"""What an executor run shows: its progress and its page."""

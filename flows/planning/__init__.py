@@ -1,1 +1,1 @@
-"""The steps of the planning flows, and the page a plan shows."""
+"""The Prefect tasks of the planning flows, and the page of a plan."""

@@ -1,1 +1,1 @@
-"""Prefect's API, run names, and a worker that drains before it stops."""
+"""Prefect's client, the names of flow runs, and a worker that ends its runs before it stops."""

@@ -1,1 +1,1 @@
-"""Partition caps as Prefect concurrency limits, and the slots taken from them."""
+"""Takes, renews and frees slots of partition caps (slot.py); frees orphaned slots (audit.py)."""

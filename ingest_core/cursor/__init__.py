@@ -1,1 +1,1 @@
-"""Watermarks: a function of the set of events."""
+"""Decides where a watermark stands, from its events."""

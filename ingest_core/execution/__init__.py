@@ -1,1 +1,1 @@
-"""Working a task: requests, pages, records, and what became of them."""
+"""Works a task: renders requests (request.py), decodes pages, decides what each record does and how it ends."""

@@ -1,1 +1,1 @@
-"""Being kind to providers: turns, waits, and what an error means."""
+"""Decides when the next request may be sent, and how severe an error is."""

@@ -1,1 +1,1 @@
-"""Looking at a source before it works: what it compiles to, what it would ask, what comes back."""
+"""Checks a source before it is used: its settings, the request it would send, the answer."""

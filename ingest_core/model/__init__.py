@@ -1,1 +1,1 @@
-"""Value objects and codes shared by every package."""
+"""Values and codes that all packages share: windows, tasks, leases, checkpoints, records, errors."""

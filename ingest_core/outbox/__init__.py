@@ -1,1 +1,1 @@
-"""Telling others what changed: messages that commit with a page, and the relay that sends them on."""
+"""Sends messages about changed records to a publisher."""

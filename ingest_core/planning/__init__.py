@@ -1,1 +1,1 @@
-"""From a trigger to exactly the right work: window, slices, tasks."""
+"""Turns a trigger into a plan: resolves the window, finds what needs reading, estimates sizes, cuts slices."""

@@ -1,1 +1,1 @@
-"""What people take out: stored rows as files, in the formats their tools read."""
+"""Writes stored rows to JSON Lines, CSV and Parquet files."""

@@ -1,1 +1,1 @@
-"""Sources as configuration: YAML files, `reg_*` rows, and the snapshot they compile to."""
+"""Reads source files into `reg_*` rows, and compiles these (compile.py) into what requests are rendered from."""

@@ -1,1 +1,1 @@
-"""SQLAlchemy Core over SQLite, PostgreSQL and MySQL/MariaDB."""
+"""Everything that reads or writes the database; the ports' SQL adapters."""

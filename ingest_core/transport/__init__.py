@@ -1,1 +1,1 @@
-"""The provider over HTTP."""
+"""Sends requests to providers, with credentials and within limits, and messages to publishers."""

@@ -17,6 +17,7 @@ from flows.cli.main import app
 from ingest_core.gate.taxonomy import LEVELS
 from ingest_core.model import errors
 from ingest_core.settings import Settings, load_settings
+from tests.support.code_tree import code_tree
 from tests.support.schema_tables import schema_tables
 
 ROOT = Path(__file__).parents[2]
@@ -144,6 +145,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "exit-codes": _exits,
     "settings": _settings,
     "tables": schema_tables,
+    "tree": code_tree,
 }
 
 

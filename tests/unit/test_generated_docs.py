@@ -7,6 +7,7 @@ import pytest
 
 from ingest_core.gate.taxonomy import LEVELS
 from ingest_core.store.schema.tables import metadata
+from tests.support.code_tree import ROOT, SHOWN, sentence, shown_packages
 from tests.support.generated_docs import DOCS, TABLES, exit_codes, regenerated
 from tests.support.schema_tables import MEANINGS
 
@@ -51,3 +52,24 @@ def test_every_table_and_column_has_its_sentence_and_none_that_is_gone() -> None
     assert {name: set(said.columns) for name, said in MEANINGS.items()} == columns
     sentences = [text for said in MEANINGS.values() for text in (said.about, *said.columns.values())]
     assert [text for text in sentences if not text.endswith(".") or "|" in text] == []
+
+
+PACKAGES = [package for name in SHOWN for package in shown_packages(ROOT / name)]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=str)
+def test_every_package_says_what_is_in_it_and_the_modules_it_names_are_there(package: Path) -> None:
+    said = sentence(package)
+    assert len(said) > 20
+    assert said.endswith(".")
+    assert [name for name in re.findall(r"\w+\.py", said) if not (ROOT / package / name).exists()] == []
+
+
+def test_every_place_that_the_architecture_names_is_in_the_module_it_names() -> None:
+    _, _, rest = (DOCS / "architecture.md").read_text("utf-8").partition("| to find where | look at |\n")
+    rows = re.findall(r"^\| [^|]+ \| (.+) \|$", rest.partition("\n\n")[0], re.MULTILINE)[1:]
+    assert len(rows) > 5
+    for row in rows:
+        for module, names in re.findall(r"`([\w/]+\.py)`: ((?:`\w+`(?:, )?)+)", row):
+            code = (ROOT / module).read_text("utf-8")
+            assert [name for name in re.findall(r"`(\w+)`", names) if f"def {name}(" not in code] == [], module

@@ -1,4 +1,4 @@
-"""How one page leads to the next, and when there is none: one module per kind, the rules to stop in another."""
+"""Decides the place of the next page and the end of a result; one module per paging type."""
 
 from ingest_core.execution.paging.kinds import paginator_of
 from ingest_core.execution.paging.paginator import PageRequest, Paginator

@@ -1,1 +1,1 @@
-"""The ways to cut a window into slices; each is a module and a code."""
+"""Cuts windows and lists of ids into slices; one module per strategy."""

@@ -1,1 +1,1 @@
-"""Cursor events and the watermarks computed from them."""
+"""Appends cursor events and moves the watermark (store.py)."""

@@ -1,1 +1,1 @@
-"""Connections, transactions and SQL that differs by dialect."""
+"""Connections, transactions, column types, and the SQL that differs between databases (dialect.py)."""

@@ -1,1 +1,1 @@
-"""The rate limiter and the caps of partitions."""
+"""Rate limiters, shared by all workers, and the caps of partitions."""

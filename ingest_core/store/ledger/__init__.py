@@ -1,1 +1,1 @@
-"""Runs, pages and their ends; every write is fenced by the lease."""
+"""Begins and ends runs and commits pages (run_ledger.py); the lease's fence (lease.py) comes first in each write."""

@@ -1,1 +1,1 @@
-"""Messages about changed records, until they are published."""
+"""Writes messages in the transaction of their page, and leases them to relays."""

@@ -1,1 +1,1 @@
-"""Triggers, plans, slices and tasks as the planner writes them."""
+"""Records triggers; stores plan, slices and tasks in one transaction."""

@@ -1,1 +1,1 @@
-"""Claiming, leasing, retrying, cancelling and pausing tasks."""
+"""Claims and leases tasks (task_queue.py), retries, cancels and pauses them."""

@@ -1,1 +1,1 @@
-"""Stored records and quarantined ones."""
+"""Inserts, updates and deletes records; writes and settles quarantine rows."""

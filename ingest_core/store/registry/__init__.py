@@ -1,1 +1,1 @@
-"""Sources in the `reg_*` tables, and settings that are read live."""
+"""Applies sources to the `reg_*` tables, and reads the settings that are live."""

@@ -1,1 +1,1 @@
-"""Read-only queries for people and dashboards."""
+"""Read-only queries for status and cursor reports."""

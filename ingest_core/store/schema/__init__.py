@@ -1,1 +1,1 @@
-"""Tables, columns, dictionary codes and schema versions."""
+"""Tables, columns, dictionary codes and schema levels."""

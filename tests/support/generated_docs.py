@@ -18,6 +18,7 @@ from ingest_core.gate.taxonomy import LEVELS
 from ingest_core.model import errors
 from ingest_core.settings import Settings, load_settings
 from tests.support.code_tree import code_tree
+from tests.support.limits_table import limit_rows
 from tests.support.schema_tables import schema_tables
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,10 @@ def _exits() -> str:
     return table(("code", "exit code"), ((f"`{code}`", str(number)) for code, number in sorted(exit_codes().items())))
 
 
+def _limits() -> str:
+    return table(("limit", "value", "set by"), limit_rows())
+
+
 def _settings() -> str:
     tree = ast.parse((ROOT / "ingest_core" / "settings.py").read_text(encoding="utf-8"))
     (fields,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Settings"]
@@ -144,6 +149,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "levels": _levels,
     "exit-codes": _exits,
     "settings": _settings,
+    "limits": _limits,
     "tables": schema_tables,
     "tree": code_tree,
 }

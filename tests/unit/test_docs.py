@@ -17,6 +17,7 @@ from ingest_core.execution.request import render_query
 from ingest_core.model import codes
 from ingest_core.model.codes import ExprOp, Operation, QuarantineReason, TermMatch
 from ingest_core.model.errors import ExitCode
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.template import FUNCTIONS
 from ingest_core.model.window import Window
 from ingest_core.registry.columns import SETTINGS
@@ -345,3 +346,23 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         if not path.exists() or (anchor and anchor not in _anchors(path)):
             dead.append(link)
     assert dead == []
+
+
+def test_every_reason_for_a_reslice_is_explained() -> None:
+    told = _sections("explanation/planning.md")["Re-slicing"]
+    assert [reason.value for reason in ResliceReason if f"| `{reason.value}` |" not in told] == []
+
+
+def test_a_status_that_is_not_used_is_set_nowhere() -> None:
+    sources = "".join(_text(path) for folder in ("ingest_core", "flows") for path in (ROOT / folder).rglob("*.py"))
+    unused = {
+        (enum.__name__, code)
+        for enum in STATUS_ENUMS
+        for code in re.findall(
+            r"^\| `(\w+)` \| \| \*not used\* \|",
+            _sections("explanation/life-cycle.md")[enum.__name__.removesuffix("Status")],
+            re.MULTILINE,
+        )
+    }
+    assert unused
+    assert [(name, code) for name, code in unused if f"{name}.{code}" in sources] == []

@@ -366,3 +366,10 @@ def test_a_status_that_is_not_used_is_set_nowhere() -> None:
     }
     assert unused
     assert [(name, code) for name, code in unused if f"{name}.{code}" in sources] == []
+
+
+def test_every_decision_is_listed_with_its_title_in_order() -> None:
+    pages = sorted((DOCS / "adr").glob("0*.md"))
+    listed = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \|", _text(DOCS / "adr" / "README.md"), re.MULTILINE)
+    assert listed == [(page.name[:4], page.name) for page in pages]
+    assert [page.name for page in pages if not _text(page).startswith(f"# {page.name[:4]}: ")] == []

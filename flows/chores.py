@@ -46,7 +46,7 @@ def keep_caps(app: App) -> str:
     return "; ".join(map(str, keep_limits(app)))
 
 
-def free_slots(app: App) -> str:
+def audit_slots(app: App) -> str:
     """Free slots behind which nobody works."""
     report = reconcile_slots(app)
     freed = ", ".join(f"{count} of {name}" for name, count in sorted(report.freed.items()))
@@ -61,7 +61,7 @@ def repair_cursors(app: App) -> str:
     return f"{moved} cursors moved" if moved else ""
 
 
-def serve_reslices(app: App) -> str:
+def serve_waiting_reslices(app: App) -> str:
     """Cut again what turned out too big."""
     report = app.reslicer.serve()
     if report.refused:
@@ -115,9 +115,9 @@ CHORES: Mapping[HousekeepingPart, Callable[[App], str]] = MappingProxyType(
     {
         HousekeepingPart.REAP_LEASES: reap_leases,
         HousekeepingPart.KEEP_LIMITS: keep_caps,
-        HousekeepingPart.RECONCILE_SLOTS: free_slots,
+        HousekeepingPart.RECONCILE_SLOTS: audit_slots,
         HousekeepingPart.REPAIR_CURSORS: repair_cursors,
-        HousekeepingPart.SERVE_RESLICES: serve_reslices,
+        HousekeepingPart.SERVE_RESLICES: serve_waiting_reslices,
         HousekeepingPart.RELAY_OUTBOX: relay_outbox,
         HousekeepingPart.PRUNE_OUTBOX: prune_outbox,
         HousekeepingPart.COMPACT_CURSORS: compact_cursors,

@@ -97,7 +97,7 @@ class App:
 
 
 @contextmanager
-def open_app(
+def open_core_app(
     settings: Settings | None = None,
     clock_shift: timedelta = timedelta(0),
     secret_readers: Mapping[str, SecretReader] | None = None,

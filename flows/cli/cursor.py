@@ -16,7 +16,7 @@ from flows.process.application import open_app
 from ingest_core.bootstrap import App
 from ingest_core.cursor.adoption import Adoption
 from ingest_core.cursor.choice import heir_of, one_of
-from ingest_core.cursor.rebuild import Rebuilt, Verdict, applied
+from ingest_core.cursor.rebuild import CursorVerdict, Rebuilt, applied
 from ingest_core.model.codes import CursorType, Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import parse_instant
@@ -217,10 +217,14 @@ def cursor_rebuild(
             _show_rebuilt(results)
         sure = yes or as_json
         if apply:
-            results = _changed(results, {Verdict.BEHIND, Verdict.LOST}, "Move {} forward?", partial(_repair, app), sure)
+            results = _changed(
+                results, {CursorVerdict.BEHIND, CursorVerdict.LOST}, "Move {} forward?", partial(_repair, app), sure
+            )
         if put_back and reason:
             change = partial(_set_back, app, reason)
-            results = _changed(results, {Verdict.AHEAD}, "Put {} back, to where their events reach?", change, sure)
+            results = _changed(
+                results, {CursorVerdict.AHEAD}, "Put {} back, to where their events reach?", change, sure
+            )
         if not as_json and any(one.applied for one in results):
             _show_rebuilt([one for one in results if one.applied])
     if as_json:
@@ -231,7 +235,7 @@ def cursor_rebuild(
 
 def _changed(
     results: list[Rebuilt],
-    which: set[Verdict],
+    which: set[CursorVerdict],
     question: str,
     change: Callable[[Rebuilt], Rebuilt],
     sure: bool,
@@ -245,7 +249,7 @@ def _changed(
 
 
 def _repair(app: App, found: Rebuilt) -> Rebuilt:
-    if found.verdict == Verdict.LOST:
+    if found.verdict == CursorVerdict.LOST:
         app.cursors.restore(found.namespace)
     app.cursors.advance(found.namespace)
     return applied(found, app.cursor_reports.rebuild(found.namespace))

@@ -6,7 +6,7 @@ from typing import Any
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.events.schemas.automations import Automation, AutomationCore
 
-from flows.deploying.report import Change, Changes, Did, Kind
+from flows.deploying.report import ChangeKind, Changes, DeployChange, Did
 
 
 def keep_automation(client: SyncPrefectClient, declared: dict[str, Any], changes: Changes) -> None:
@@ -14,13 +14,15 @@ def keep_automation(client: SyncPrefectClient, declared: dict[str, Any], changes
     wanted = AutomationCore.model_validate(declared)
     found = client.read_automations_by_name(wanted.name)
     if not found:
-        changes.make(partial(client.create_automation, wanted), Change(Kind.AUTOMATION, wanted.name, Did.CREATED))
+        changes.make(
+            partial(client.create_automation, wanted), DeployChange(ChangeKind.AUTOMATION, wanted.name, Did.CREATED)
+        )
         return
     present = found[0]
     if _meaning(present) != _meaning(wanted):
         kept = wanted.model_copy(update={"enabled": present.enabled})
         update = partial(client.update_automation, present.id, kept)
-        changes.make(update, Change(Kind.AUTOMATION, wanted.name, Did.UPDATED))
+        changes.make(update, DeployChange(ChangeKind.AUTOMATION, wanted.name, Did.UPDATED))
 
 
 def _meaning(automation: AutomationCore | Automation) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from flows.deploying.declared import DeclaredDeployment, declared_automations, d
 from flows.deploying.deployments import PresentDeployment, remove_obsolete
 from flows.deploying.harvests import harvest_deployments
 from flows.deploying.pools import keep_pool
-from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
+from flows.deploying.report import ChangeKind, Changes, DeployChange, DeployReport, Did
 from flows.deploying.schedules import declared_schedules, executors_present
 from flows.prefect_api.client import PLANNER, open_prefect, server_url
 from flows.slots.limits import LimitChange, keep_limits
@@ -49,10 +49,10 @@ def deploy(app: App, options: DeployOptions) -> DeployReport:
     return DeployReport(server, pool, [*limits, *changes.made], options.dry_run)
 
 
-def _of_limit(one: LimitChange) -> Change:
+def _of_limit(one: LimitChange) -> DeployChange:
     did = Did.CREATED if one.before is None else Did.REMOVED if one.after is None else Did.UPDATED
-    return Change(
-        Kind.LIMIT, one.name, did, f"{one.before} -> {one.after}" if did == Did.UPDATED else f"{one.after or ''}"
+    return DeployChange(
+        ChangeKind.LIMIT, one.name, did, f"{one.before} -> {one.after}" if did == Did.UPDATED else f"{one.after or ''}"
     )
 
 

@@ -16,7 +16,7 @@ from prefect.utilities.callables import parameter_schema
 from flows.deploying.declared import DeclaredDeployment
 from flows.deploying.forms import form_schema
 from flows.deploying.harvests import obsolete_harvests
-from flows.deploying.report import Change, Changes, Did, Kind
+from flows.deploying.report import ChangeKind, Changes, DeployChange, Did
 from flows.deploying.schedules import PresentSchedule, WantedSchedule, is_missing, is_obsolete
 from flows.prefect_api.client import PLANNER, deployments_of
 from ingest_core import __version__
@@ -48,11 +48,11 @@ class PresentDeployment:
         """Make it as declared, with these sources to choose from."""
         wanted = self._wanted(codes)
         if self._found is None:
-            changes.make(partial(self._create, wanted), Change(Kind.DEPLOYMENT, self.name, Did.CREATED))
+            changes.make(partial(self._create, wanted), DeployChange(ChangeKind.DEPLOYMENT, self.name, Did.CREATED))
             return
         differing = {name: value for name, value in wanted.items() if value != _present(self._found, name)}
         if differing:
-            change = Change(Kind.DEPLOYMENT, self.name, Did.UPDATED, ", ".join(sorted(differing)))
+            change = DeployChange(ChangeKind.DEPLOYMENT, self.name, Did.UPDATED, ", ".join(sorted(differing)))
             changes.make(partial(self._update, self._found, differing), change)
 
     def keep_schedules(self, wanted: list[WantedSchedule], changes: Changes) -> None:
@@ -60,9 +60,9 @@ class PresentDeployment:
         for one in self.schedules:
             if is_obsolete(one, wanted):
                 remove = partial(self._client.delete_deployment_schedule, one.deployment_id, one.id)
-                changes.make(remove, Change(Kind.SCHEDULE, f"{self.name} {one.slug}", Did.REMOVED))
+                changes.make(remove, DeployChange(ChangeKind.SCHEDULE, f"{self.name} {one.slug}", Did.REMOVED))
         missing = [new for new in wanted if is_missing(new, self.schedules)]
-        made = [Change(Kind.SCHEDULE, f"{self.name} {new.slug}", Did.CREATED, new.state) for new in missing]
+        made = [DeployChange(ChangeKind.SCHEDULE, f"{self.name} {new.slug}", Did.CREATED, new.state) for new in missing]
         changes.make(partial(self._add_schedules, missing), *made)
 
     def _wanted(self, codes: list[str]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def remove_obsolete(client: SyncPrefectClient, wanted: list[DeclaredDeployment],
     """Remove the deployments of harvests there are no more; their runs stay."""
     present = {one.name: one for one in deployments_of(client, PLANNER) if "patra" in one.tags}
     for name in obsolete_harvests(present, wanted):
-        change = Change(Kind.DEPLOYMENT, f"{PLANNER}/{name}", Did.REMOVED)
+        change = DeployChange(ChangeKind.DEPLOYMENT, f"{PLANNER}/{name}", Did.REMOVED)
         changes.make(partial(client.delete_deployment, present[name].id), change)
 
 

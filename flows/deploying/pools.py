@@ -9,7 +9,7 @@ from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 from prefect.workers.process import ProcessWorker
 
-from flows.deploying.report import Change, Changes, Did, Kind
+from flows.deploying.report import ChangeKind, Changes, DeployChange, Did
 
 FIXED = ("command", "env", "working_dir")
 """Job variables that choose the code of a flow run's process: the command itself, LD_PRELOAD, PYTHONPATH and others
@@ -25,12 +25,12 @@ def keep_pool(client: SyncPrefectClient, name: str, changes: Changes) -> None:
     except ObjectNotFound:
         template = fixed_template(ProcessWorker.get_default_base_job_template())
         pool = WorkPoolCreate(name=name, type=ProcessWorker.type, base_job_template=template)
-        changes.make(partial(client.create_work_pool, pool), Change(Kind.POOL, name, Did.CREATED))
+        changes.make(partial(client.create_work_pool, pool), DeployChange(ChangeKind.POOL, name, Did.CREATED))
         return
     template = fixed_template(present.base_job_template)
     if present.type == ProcessWorker.type and template != present.base_job_template:
         update = partial(client.update_work_pool, name, WorkPoolUpdate(base_job_template=template))
-        changes.make(update, Change(Kind.POOL, name, Did.UPDATED, "base_job_template"))
+        changes.make(update, DeployChange(ChangeKind.POOL, name, Did.UPDATED, "base_job_template"))
 
 
 def fixed_template(template: dict[str, Any]) -> dict[str, Any]:

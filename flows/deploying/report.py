@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What may be deployed."""
 
     POOL = "pool"
@@ -25,10 +25,10 @@ class Did(StrEnum):
 
 
 @dataclass(frozen=True)
-class Change:
+class DeployChange:
     """One thing that is not as it was."""
 
-    kind: Kind
+    kind: ChangeKind
     name: str
     did: Did
     what: str = ""
@@ -43,9 +43,9 @@ class Changes:
     """Makes changes and writes them down; on a dry run only the latter."""
 
     dry_run: bool = False
-    made: list[Change] = field(default_factory=list)
+    made: list[DeployChange] = field(default_factory=list)
 
-    def make(self, act: Callable[[], object], *changes: Change) -> None:
+    def make(self, act: Callable[[], object], *changes: DeployChange) -> None:
         """Make changes that are one act, and write them down; without changes there is no act."""
         if changes and not self.dry_run:
             act()
@@ -58,21 +58,21 @@ class DeployReport:
 
     server: str
     pool: str
-    changes: list[Change]
+    changes: list[DeployChange]
     dry_run: bool = False
 
     def json(self) -> dict[str, Any]:
         """The report, for scripts."""
-        pool = [change.did.value for change in self.changes if change.kind == Kind.POOL]
+        pool = [change.did.value for change in self.changes if change.kind == ChangeKind.POOL]
         return {
             "server": self.server,
             "dry_run": self.dry_run,
             "pool": {"name": self.pool, "change": pool[0] if pool else None},
-            "limits": self._of(Kind.LIMIT),
-            "deployments": self._of(Kind.DEPLOYMENT),
-            "schedules": self._of(Kind.SCHEDULE),
-            "automations": self._of(Kind.AUTOMATION),
+            "limits": self._of(ChangeKind.LIMIT),
+            "deployments": self._of(ChangeKind.DEPLOYMENT),
+            "schedules": self._of(ChangeKind.SCHEDULE),
+            "automations": self._of(ChangeKind.AUTOMATION),
         }
 
-    def _of(self, kind: Kind) -> list[dict[str, str]]:
+    def _of(self, kind: ChangeKind) -> list[dict[str, str]]:
         return [change.json() for change in self.changes if change.kind == kind]

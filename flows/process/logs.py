@@ -36,7 +36,7 @@ def make_records_visible() -> None:
     logging.setLogRecordFactory(VisibleRecord)
 
 
-class JsonLines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -57,7 +57,7 @@ def configure_logging(settings: Settings) -> None:
     make_records_visible()
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if settings.log_format == "json" else text)
+    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else text)
     logging.basicConfig(level=settings.log_level, handlers=[handler], force=True)
     if settings.log_level != "DEBUG":
         logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -15,7 +15,7 @@ from prefect.exceptions import ObjectAlreadyExists, PrefectHTTPStatusError
 from flows.prefect_api.client import open_prefect
 from flows.slots.caps import limit_name
 from flows.slots.limits import read_limits
-from flows.slots.observations import Counts, Suspicion, decide_frees, least_of, read_looks, surplus_of
+from flows.slots.observations import SlotCounts, Suspicion, decide_frees, least_of, read_looks, surplus_of
 from flows.slots.slot import free_slots
 from ingest_core.bootstrap import App
 
@@ -59,7 +59,7 @@ def reconcile_slots(app: App, pause: Callable[[float], None] = time.sleep) -> Sl
     return SlotReport(freed, {name: one.least for name, one in watched.items()})
 
 
-def _glances(app: App, client: SyncPrefectClient, pause: Callable[[float], None]) -> Iterator[Counts]:
+def _glances(app: App, client: SyncPrefectClient, pause: Callable[[float], None]) -> Iterator[SlotCounts]:
     """The surplus several times in a row, at odd intervals; none is enough."""
     leases = _leases(app)
     for _ in range(GLANCES):
@@ -71,11 +71,11 @@ def _glances(app: App, client: SyncPrefectClient, pause: Callable[[float], None]
         pause(random.uniform(0.05, _LONGEST_PAUSE))  # noqa: S311 - no secret
 
 
-def _taken(client: SyncPrefectClient) -> Counts:
+def _taken(client: SyncPrefectClient) -> SlotCounts:
     return {name: limit.active_slots for name, limit in read_limits(client).items()}
 
 
-def _leases(app: App) -> Counts:
+def _leases(app: App) -> SlotCounts:
     return {limit_name(partition): count for partition, count in app.readside.live_leases().items()}
 
 

@@ -9,7 +9,7 @@ from flows.slots.caps import TOTAL
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant, parse_instant
 
-Counts = Mapping[str, int]
+SlotCounts = Mapping[str, int]
 """A number for each limit, by its name."""
 
 
@@ -26,7 +26,7 @@ class Suspicion:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SlotFindings:
     """What to do after a look: slots to be freed, and what to look at again."""
 
     free: dict[str, int] = field(default_factory=dict)
@@ -41,22 +41,22 @@ def read_looks(kept: Any) -> dict[str, Suspicion]:
         return {}
 
 
-def surplus_of(taken: Counts, leases: Counts) -> dict[str, int]:
+def surplus_of(taken: SlotCounts, leases: SlotCounts) -> dict[str, int]:
     """How many slots of each limit have no live lease behind them, where there are any; the total has all leases."""
     behind = {**leases, TOTAL: sum(leases.values())}
     return {name: more for name, count in taken.items() if (more := count - behind.get(name, 0)) > 0}
 
 
-def least_of(glances: Iterable[Counts]) -> dict[str, int]:
+def least_of(glances: Iterable[SlotCounts]) -> dict[str, int]:
     """What was there at every glance: a slot whose claim is under way is seen by one glance, not by all."""
     first, *others = glances
     names = [name for name in first if all(name in other for other in others)]
     return {name: min(first[name], *(other[name] for other in others)) if others else first[name] for name in names}
 
 
-def decide_frees(known: Mapping[str, Suspicion], surplus: Counts, now: datetime, apart: timedelta) -> Verdict:
+def decide_frees(known: Mapping[str, Suspicion], surplus: SlotCounts, now: datetime, apart: timedelta) -> SlotFindings:
     """Free what was surplus at every look, once the first and the last are far enough apart."""
-    verdict = Verdict()
+    verdict = SlotFindings()
     for name, count in surplus.items():
         before = known.get(name, Suspicion(now, count))
         since = min(before.since, now)  # a look by a clock that was ahead must not keep a slot for years

@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Standing(StrEnum):
+class LeaseState(StrEnum):
     """What Prefect knows of a slot."""
 
     HELD = "held"
@@ -54,7 +54,7 @@ class Standing(StrEnum):
 
 
 @dataclass(eq=False)
-class Slot:
+class HeldSlot:
     """One task at a time, until it is released; Prefect's trouble with it never ends the work."""
 
     partition: Partition
@@ -62,12 +62,12 @@ class Slot:
     lease_id: UUID
     renewed_at: float
     slots: "Slots" = field(repr=False)
-    standing: Standing = Standing.HELD
+    state: LeaseState = LeaseState.HELD
 
     @property
     def lasts(self) -> bool:
         """Whether it may serve another task: it was renewed in time, or is counted as taken by nobody."""
-        return self.standing == Standing.FORGOTTEN or (self.standing == Standing.HELD and self.slots.is_fresh(self))
+        return self.state == LeaseState.FORGOTTEN or (self.state == LeaseState.HELD and self.slots.is_fresh(self))
 
     def release(self) -> None:
         """Give it back; once, however often it is called, and without fail."""
@@ -88,7 +88,7 @@ class Slots:
     def __init__(self, app: App) -> None:
         self._app = app
         self._lease_seconds = app.settings.slot_lease_seconds
-        self._held: set[Slot] = set()
+        self._held: set[HeldSlot] = set()
         self._lock = Lock()
         self._closing = Event()
         self._away = False
@@ -114,12 +114,12 @@ class Slots:
         else:
             self._lifetime.close()
 
-    def held(self) -> list[Slot]:
+    def held(self) -> list[HeldSlot]:
         """The slots that are not released yet."""
         with self._lock:
             return list(self._held)
 
-    def take(self, partition: Partition) -> Slot | None:
+    def take(self, partition: Partition) -> HeldSlot | None:
         """A slot of the partition and of the total, or none when full now; a missing limit is made."""
         with reaching_prefect():
             slot, missing = self._ask(partition)
@@ -128,7 +128,7 @@ class Slots:
                 slot, _ = self._ask(partition)
             return slot
 
-    def _ask(self, partition: Partition) -> tuple[Slot | None, list[str]]:
+    def _ask(self, partition: Partition) -> tuple[HeldSlot | None, list[str]]:
         """A slot if there is room, and which limits are missing; a slot that only some limits count is given back."""
         names, asked_at = _names(partition), time.monotonic()
         try:
@@ -144,7 +144,7 @@ class Slots:
         granted = ConcurrencyLimitWithLeaseResponse.model_validate(answer.json())
         limits = {limit.name: limit.limit for limit in granted.limits}
         caps = SlotCaps(limits.get(limit_name(partition), 0), limits.get(TOTAL, 0))
-        slot = Slot(partition, caps, granted.lease_id, asked_at, self)
+        slot = HeldSlot(partition, caps, granted.lease_id, asked_at, self)
         self._hold(slot)
         missing = sorted(set(names) - limits.keys())
         if missing:
@@ -152,7 +152,7 @@ class Slots:
             return None, missing
         return slot, []
 
-    def _hold(self, slot: Slot) -> None:
+    def _hold(self, slot: HeldSlot) -> None:
         with self._lock:
             self._held.add(slot)
             if self._keeper is None:
@@ -168,10 +168,10 @@ class Slots:
     def renew(self) -> None:
         """Ask for more time for every slot that is held."""
         for slot in self.held():
-            if slot.standing == Standing.HELD and self._renew(slot) is False and slot in self.held():
+            if slot.state == LeaseState.HELD and self._renew(slot) is False and slot in self.held():
                 self._note_loss(slot)
 
-    def _renew(self, slot: Slot) -> bool | None:
+    def _renew(self, slot: HeldSlot) -> bool | None:
         """Ask for more time; whether Prefect knows the lease, none when it does not answer."""
         asked_at = time.monotonic()
         try:
@@ -187,16 +187,16 @@ class Slots:
         slot.renewed_at, self._away = asked_at, False
         return True
 
-    def _note_loss(self, slot: Slot) -> None:
+    def _note_loss(self, slot: HeldSlot) -> None:
         """Prefect does not know the lease: it cannot have run out while it was fresh."""
-        slot.standing = Standing.FORGOTTEN if self.is_fresh(slot) else Standing.EXPIRED
-        _log.warning("slot of %s: Prefect's lease is %s; the work goes on", slot.partition, slot.standing)
+        slot.state = LeaseState.FORGOTTEN if self.is_fresh(slot) else LeaseState.EXPIRED
+        _log.warning("slot of %s: Prefect's lease is %s; the work goes on", slot.partition, slot.state)
 
-    def is_fresh(self, slot: Slot) -> bool:
+    def is_fresh(self, slot: HeldSlot) -> bool:
         """Whether its lease cannot have run out yet."""
         return time.monotonic() - slot.renewed_at < self._lease_seconds
 
-    def release(self, slot: Slot) -> None:
+    def release(self, slot: HeldSlot) -> None:
         """Give a slot back, once; one that cannot be given back now is Prefect's or housekeeping's to free."""
         with self._lock:
             if slot not in self._held:
@@ -208,14 +208,14 @@ class Slots:
                 return
         _log.warning(_NOT_RELEASED, slot.partition)
 
-    def _give_back(self, slot: Slot) -> bool:
+    def _give_back(self, slot: HeldSlot) -> bool:
         """Whether Prefect was told; a lease it forgot is counted down, since it says nothing when asked to end that."""
-        if slot.standing == Standing.HELD:
+        if slot.state == LeaseState.HELD:
             known = self._renew(slot)
             if known is None:
                 return False
             if known:
-                slot.standing = Standing.RETURNED
+                slot.state = LeaseState.RETURNED
             else:
                 self._note_loss(slot)
         try:
@@ -225,9 +225,9 @@ class Slots:
             _log.debug("slot of %s: not released yet (%s)", slot.partition, error)
             return False
 
-    def _free(self, slot: Slot) -> bool:
-        if slot.standing == Standing.FORGOTTEN:
-            slot.standing = Standing.RETURNED  # counted down once: if the answer is lost, it may have been done
+    def _free(self, slot: HeldSlot) -> bool:
+        if slot.state == LeaseState.FORGOTTEN:
+            slot.state = LeaseState.RETURNED  # counted down once: if the answer is lost, it may have been done
             return free_slots(self._client, _names(slot.partition), 1)
         with asking_once():
             self._client.release_concurrency_slots_with_lease(slot.lease_id)

@@ -11,19 +11,19 @@ from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import missing_ranges
 from ingest_core.model.window import Window
 
-Edge = TypeVar("Edge", datetime, int)
-Edge_co = TypeVar("Edge_co", datetime, int, covariant=True)
+Position = TypeVar("Position", datetime, int)
+Position_co = TypeVar("Position_co", datetime, int, covariant=True)
 
 
-class Stretch(Protocol[Edge_co]):
+class Stretch(Protocol[Position_co]):
     """Ground that was read: it takes a frontier that has reached its start to its end."""
 
     @property
-    def start(self) -> Edge_co:
+    def start(self) -> Position_co:
         """The edge it starts from."""
 
     @property
-    def end(self) -> Edge_co:
+    def end(self) -> Position_co:
         """The edge it reaches."""
 
 
@@ -39,22 +39,12 @@ class IdStretch:
             raise ValueError(f"empty range of ids: {self.start + 1} > {self.end}")
 
 
-def closed_ids(first: int, last: int) -> IdStretch:
-    """The numbers from `first` to `last`, both of them in."""
-    return IdStretch(first - 1, last)
-
-
-def fold_frontier(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
+def fold_frontier(value: Position, coverage: Iterable[Stretch[Position]]) -> Position:
     """The end of contiguous coverage from `value`, whatever the order of the events."""
     return fold_rising(value, sorted(coverage, key=lambda one: one.start))
 
 
-def fold_frontier_down(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
-    """The start of contiguous coverage down from `value`, whatever the order of the events."""
-    return fold_falling(value, sorted(coverage, key=lambda one: one.end, reverse=True))
-
-
-def fold_rising(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
+def fold_rising(value: Position, coverage: Iterable[Stretch[Position]]) -> Position:
     """The frontier from coverage in order of its starts, which is taken no further than the first hole."""
     for one in coverage:
         if one.start > value:
@@ -63,7 +53,7 @@ def fold_rising(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
     return value
 
 
-def fold_falling(value: Edge, coverage: Iterable[Stretch[Edge]]) -> Edge:
+def fold_falling(value: Position, coverage: Iterable[Stretch[Position]]) -> Position:
     """The frontier downward from coverage in order of its ends, the last first, no further than the first hole."""
     for one in coverage:
         if one.end < value:

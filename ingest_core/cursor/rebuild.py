@@ -4,11 +4,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from ingest_core.cursor.frontier import Edge
+from ingest_core.cursor.frontier import Position
 from ingest_core.model.namespace import Namespace
 
 
-class Verdict(StrEnum):
+class CursorVerdict(StrEnum):
     """How a stored value stands to its events."""
 
     EQUAL = "EQUAL"
@@ -17,11 +17,11 @@ class Verdict(StrEnum):
     LOST = "LOST"
 
 
-def judge(stored: Edge, rebuilt: Edge, *, descending: bool = False) -> Verdict:
+def compare_with_events(stored: Position, rebuilt: Position, *, descending: bool = False) -> CursorVerdict:
     """Where the stored value stands to what its events say."""
     if stored == rebuilt:
-        return Verdict.EQUAL
-    return Verdict.BEHIND if (rebuilt < stored) == descending else Verdict.AHEAD
+        return CursorVerdict.EQUAL
+    return CursorVerdict.BEHIND if (rebuilt < stored) == descending else CursorVerdict.AHEAD
 
 
 class Ahead(StrEnum):
@@ -38,7 +38,7 @@ class Rebuilt:
     """What a cursor's events say of its value; `missing` are the events that are known to lack."""
 
     namespace: Namespace
-    verdict: Verdict
+    verdict: CursorVerdict
     stored: str | None
     rebuilt: str | None
     holes: list[dict[str, str]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Rebuilt:
     @property
     def agrees(self) -> bool:
         """Whether the stored value is what the events say, and none is known to lack."""
-        return self.verdict == Verdict.EQUAL and not self.missing
+        return self.verdict == CursorVerdict.EQUAL and not self.missing
 
     def json(self) -> dict[str, Any]:
         """As reports show it."""

@@ -4,23 +4,23 @@ from bisect import insort
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ingest_core.cursor.frontier import Edge, IdStretch, Stretch, whole_as_of
+from ingest_core.cursor.frontier import IdStretch, Position, Stretch, whole_as_of
 from ingest_core.model.cursor import Coverage
 from ingest_core.model.window import Window
 
 Event = TypeVar("Event")
 
 
-class RunningFrontier(Generic[Edge]):
+class RunningFrontier(Generic[Position]):
     """A frontier that takes events one by one, in any order."""
 
-    def __init__(self, value: Edge, *, descending: bool = False) -> None:
-        self.value: Edge = value
+    def __init__(self, value: Position, *, descending: bool = False) -> None:
+        self.value: Position = value
         self._descending = descending
-        self._pending: list[Stretch[Edge]] = []
+        self._pending: list[Stretch[Position]] = []
         self._parts: dict[Window, list[Coverage]] = {}
 
-    def take(self, event: Coverage | IdStretch) -> Edge:
+    def take(self, event: Coverage | IdStretch) -> Position:
         """The frontier once the event is known too."""
         stretch = self._whole(event)
         if stretch is not None:
@@ -52,8 +52,8 @@ class RunningFrontier(Generic[Edge]):
 
 
 def replay(
-    value: Edge, events: Iterable[tuple[Event, Coverage | IdStretch | None]], *, descending: bool = False
-) -> Iterator[tuple[Event, Edge, Edge]]:
+    value: Position, events: Iterable[tuple[Event, Coverage | IdStretch | None]], *, descending: bool = False
+) -> Iterator[tuple[Event, Position, Position]]:
     """Each event with the value before and after it; both are the same where it moved nothing."""
     frontier = RunningFrontier(value, descending=descending)
     for event, covered in events:
@@ -62,8 +62,8 @@ def replay(
 
 
 def find_holes(
-    value: Edge, until: Edge, coverage: Iterable[Stretch[Edge]], *, descending: bool = False
-) -> Iterator[tuple[Edge, Edge]]:
+    value: Position, until: Position, coverage: Iterable[Stretch[Position]], *, descending: bool = False
+) -> Iterator[tuple[Position, Position]]:
     """What lies uncovered between two values, from coverage in the order a fold takes it; lower ends first."""
     for one in coverage:
         if (value <= until) if descending else (value >= until):

@@ -39,7 +39,7 @@ class Judgement(Enum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PassVerdict:
     """The judgement, and why; `missing` counts the records that the total states and no page brought."""
 
     judgement: Judgement
@@ -55,7 +55,7 @@ class Verdict:
 
 def judge_end(
     checkpoint: Checkpoint, distinct: int, *, agrees: bool, max_shortfall: int | None, can_cut: bool
-) -> Verdict:
+) -> PassVerdict:
     """What becomes of a pass that came to the provider's end.
 
     `agrees`: whether the pass before this one brought exactly the same records.
@@ -67,28 +67,28 @@ def judge_end(
     unstable = (checkpoint.unsure and not agrees) or (left and not (agrees and checkpoint.shortfall is None))
     why = f"{distinct} of {'an unknown number of' if checkpoint.total is None else checkpoint.total} records came"
     if checkpoint.accepted is not None and (missing or unstable):
-        return Verdict(Judgement.ACCEPTED, f"{why}, accepted by an operator ({checkpoint.accepted})", missing)
+        return PassVerdict(Judgement.ACCEPTED, f"{why}, accepted by an operator ({checkpoint.accepted})", missing)
     if unstable:
         return _unstable(checkpoint, missing)
     if not missing:
-        return Verdict(Judgement.COMPLETE)
+        return PassVerdict(Judgement.COMPLETE)
     assert checkpoint.total is not None
     if checkpoint.shortfall is None:
-        return Verdict(Judgement.AGAIN, why, missing)
+        return PassVerdict(Judgement.AGAIN, why, missing)
     limit = shortfall_limit(checkpoint.total, max_shortfall)
     # Where the total fell, records that have left are among those that came: as many more may be missing.
     if max(missing, (checkpoint.most_total or 0) - distinct) <= limit:
-        return Verdict(Judgement.ACCEPTED, why, missing)
+        return PassVerdict(Judgement.ACCEPTED, why, missing)
     why = f"{why} in {checkpoint.passes + 1} passes, and at most {limit} may be missing"
-    return Verdict(Judgement.CUT if can_cut else Judgement.FAILED, why, missing, ResliceReason.SHORTFALL)
+    return PassVerdict(Judgement.CUT if can_cut else Judgement.FAILED, why, missing, ResliceReason.SHORTFALL)
 
 
-def _unstable(checkpoint: Checkpoint, missing: int) -> Verdict:
+def _unstable(checkpoint: Checkpoint, missing: int) -> PassVerdict:
     if checkpoint.passes + 1 < MAX_PASSES:
         why = "pages were found by position or brought nothing new, or the total fell: another pass must bring the same"
-        return Verdict(Judgement.AGAIN, why, missing)
+        return PassVerdict(Judgement.AGAIN, why, missing)
     why = f"records changed places while they were read: {MAX_PASSES} passes brought different ones"
-    return Verdict(Judgement.CUT, why, missing, ResliceReason.UNSTABLE)
+    return PassVerdict(Judgement.CUT, why, missing, ResliceReason.UNSTABLE)
 
 
 def endless_reason(checkpoint: Checkpoint, max_requests: int, max_records: int) -> str | None:

@@ -117,7 +117,7 @@ def _page(content: _Content, spec: SpecSnapshot) -> DecodedPage:
     )
 
 
-def document_of(body: bytes, spec: SpecSnapshot) -> Any:
+def parse_document(body: bytes, spec: SpecSnapshot) -> Any:
     """The document that the paths of a page go over."""
     with _told_as_page_errors(body):
         return _read(body, spec.response, spec.http, spec.pagination, spec.mapping).document

@@ -8,21 +8,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from ingest_core.execution.overwrite import Stored, Verdict
+from ingest_core.execution.overwrite import PageWrites, Stored
 from ingest_core.model.codes import GoneReason
 from ingest_core.model.record import Gone, Record
 
 
 def decide_deletions(
     gone: Iterable[Gone], records: list[Record], stored: Mapping[str, Stored], asked_at: datetime
-) -> tuple[Verdict, list[Record]]:
+) -> tuple[PageWrites, list[Record]]:
     """A page's deletions, each counted once, and its records that are still to be decided.
 
     Of one id in a page the newest entry counts. A reported deletion of an unknown id is stored too, so that an older
     version that arrives later does not bring the record back. An unknown id that was only not found may be a typing
     error, and leaves nothing.
     """
-    verdict = Verdict()
+    verdict = PageWrites()
     alive = _newest(records)
     for one in gone:
         name = one.provider_id
@@ -72,7 +72,7 @@ def _outlived(one: Gone, version: datetime) -> bool:
     return one.reason == GoneReason.NOT_FOUND or (one.at is not None and one.at < version)
 
 
-def _mark(verdict: Verdict, one: Gone, known: Stored | None) -> None:
+def _mark(verdict: PageWrites, one: Gone, known: Stored | None) -> None:
     """Count the deletion; what it changes is written, and a repetition only sets when the record was checked."""
     name = one.provider_id
     verdict.gone += 1

@@ -46,7 +46,7 @@ class LostWorker:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ExpiryDecision:
     """What becomes of the task."""
 
     count: int
@@ -56,7 +56,7 @@ class Verdict:
     """How long it waits for its next attempt; the first one is not delayed."""
 
 
-def decide_expiry(expiry: Expiry, lost: Iterable[LostWorker], now: datetime) -> Verdict:
+def decide_expiry(expiry: Expiry, lost: Iterable[LostWorker], now: datetime) -> ExpiryDecision:
     """Blame the task, unless a worker that did not have it was lost too since its last expiry.
 
     A task that ends its worker was leased by every worker that is lost. If a worker without the task was lost as well,
@@ -67,7 +67,7 @@ def decide_expiry(expiry: Expiry, lost: Iterable[LostWorker], now: datetime) -> 
     """
     count = expiry.count + 1
     blamed = expiry.blamed + (0 if _lost_without_it(expiry, lost, now) else 1)
-    return Verdict(count, blamed, blamed >= MAX_BLAMED or count >= MAX_EXPIRIES, _delay(expiry.task_id, count))
+    return ExpiryDecision(count, blamed, blamed >= MAX_BLAMED or count >= MAX_EXPIRIES, _delay(expiry.task_id, count))
 
 
 def _lost_without_it(expiry: Expiry, lost: Iterable[LostWorker], now: datetime) -> bool:
@@ -87,7 +87,7 @@ def _delay(task_id: int, count: int) -> timedelta:
     return longest * (0.5 + share / 2)
 
 
-def expiry_message(what: str, verdict: Verdict) -> str:
+def expiry_message(what: str, verdict: ExpiryDecision) -> str:
     """The expiry as the ledger and people read it."""
     text = f"{what}, {verdict.count} times since the last page"
     if not verdict.failed:

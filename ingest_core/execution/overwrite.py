@@ -31,7 +31,7 @@ class Stored:
 
 
 @dataclass
-class Verdict:
+class PageWrites:
     """The records of a page, each counted once; `seen` are ids that were only looked at.
 
     `fill` has the common fields of records that keep everything else. `mark_gone` has the deletions to be written,
@@ -53,7 +53,7 @@ class Verdict:
         self.older += older
         self.equal += not older
 
-    def with_deletions(self, other: "Verdict") -> "Verdict":
+    def with_deletions(self, other: "PageWrites") -> "PageWrites":
         """This verdict on a page's records with the one on its deletions."""
         return replace(
             self,
@@ -78,9 +78,9 @@ class Verdict:
 
 def decide_overwrites(
     records: Iterable[Record], stored: Mapping[str, Stored], on_equal: OnEqual, asked_at: datetime
-) -> Verdict:
+) -> PageWrites:
     """Newer overwrites, older is skipped, equal follows the rule; of one id in a page the newest counts."""
-    verdict = Verdict()
+    verdict = PageWrites()
     for record in records:
         known = stored.get(record.provider_id)
         pending = verdict.insert.get(record.provider_id) or verdict.update.get(record.provider_id)
@@ -97,12 +97,12 @@ def decide_overwrites(
     return verdict
 
 
-def decide_fills(records: Iterable[Record], stored: Mapping[str, Stored], asked_at: datetime) -> Verdict:
+def decide_fills(records: Iterable[Record], stored: Mapping[str, Stored], asked_at: datetime) -> PageWrites:
     """Only common fields that are empty are filled; a record that is not known is inserted.
 
     A GONE record that comes back takes the new payload and time, and keeps the common fields it has.
     """
-    verdict = Verdict()
+    verdict = PageWrites()
     for record in records:
         known = stored.get(record.provider_id)
         pending = verdict.insert.get(record.provider_id) or verdict.update.get(record.provider_id)
@@ -159,7 +159,7 @@ def _overwrites(record: Record, known: Stored, on_equal: OnEqual, asked_at: date
     return on_equal == OnEqual.CHANGED and changed and asked_at > known.checked_at
 
 
-def _replace(verdict: Verdict, pending: Record, record: Record) -> None:
+def _replace(verdict: PageWrites, pending: Record, record: Record) -> None:
     """Of two records of one id in a page the newer is kept, the first of equals."""
     verdict.skip(older=rank(record) != rank(pending))
     if rank(record) > rank(pending):
@@ -172,7 +172,7 @@ def _missing_fields(record: Record, before: Mapping[str, Any]) -> dict[str, Any]
     return {key: value for key, value in record.fields.items() if value not in _EMPTY and before.get(key) in _EMPTY}
 
 
-def _fill(verdict: Verdict, record: Record, known: Stored) -> None:
+def _fill(verdict: PageWrites, record: Record, known: Stored) -> None:
     name = record.provider_id
     before = verdict.fill.get(name) or dict(known.fields or {})
     more = _missing_fields(record, before)

@@ -12,7 +12,7 @@ from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.collecting import rare_collections
-from ingest_core.execution.completeness import Judgement, Verdict
+from ingest_core.execution.completeness import Judgement, PassVerdict
 from ingest_core.execution.details import fetch_listed, fetch_whole
 from ingest_core.execution.early_end import Progress, decide_early_end
 from ingest_core.execution.evidence import http_stats, request_digest, response_digest
@@ -50,7 +50,7 @@ from ingest_core.execution.walk import (
     Walk,
     accepted_end,
     after_page,
-    judge,
+    judge_pass,
     page_in_slice,
     place_of,
     raise_restart,
@@ -241,9 +241,9 @@ class TaskRunner:
         while asked:
             page, step, checkpoint = self._receive(walk, asked, self._answer(walk, asked))
             batch, asked = asked.batch, None
-            verdict: Verdict | None = None
+            verdict: PassVerdict | None = None
             if step.completes:
-                verdict = judge(walk, checkpoint)
+                verdict = judge_pass(walk, checkpoint)
                 checkpoint, page = self._settle(walk, checkpoint, verdict, page)
             stopped = self._stop.is_set()
             if not step.ends and not stopped:
@@ -258,7 +258,7 @@ class TaskRunner:
         return False
 
     def _settle(
-        self, walk: Walk, checkpoint: Checkpoint, verdict: Verdict, page: PageOutcome
+        self, walk: Walk, checkpoint: Checkpoint, verdict: PassVerdict, page: PageOutcome
     ) -> tuple[Checkpoint, PageOutcome]:
         """What the last page of a pass leaves behind; it commits with that page."""
         if verdict.judgement == Judgement.ACCEPTED:
@@ -266,7 +266,7 @@ class TaskRunner:
             page = replace(page, notes=[*page.notes, shortfall_note(walk, checkpoint, verdict)])
         return settled(walk, checkpoint, verdict), page
 
-    def _follow(self, walk: Walk, verdict: Verdict) -> bool:
+    def _follow(self, walk: Walk, verdict: PassVerdict) -> bool:
         """Do what the verdict on a pass says; whether another pass must follow."""
         if verdict.judgement == Judgement.FAILED:
             raise ShortfallTooLarge(f"{verdict.why}: {SHORTFALL_REMEDY}")

@@ -10,7 +10,7 @@ from ingest_core.execution.completeness import (
     USUAL_RECORDS,
     USUAL_REQUESTS,
     Judgement,
-    Verdict,
+    PassVerdict,
     endless_reason,
     judge_end,
 )
@@ -236,7 +236,7 @@ def refuse_endless(walk: Walk, checkpoint: Checkpoint, step: Step) -> None:
         raise EndlessPages(f"page {checkpoint.page_no}: {why}; a retry reads the slice from its start again")
 
 
-def judge(walk: Walk, checkpoint: Checkpoint) -> Verdict:
+def judge_pass(walk: Walk, checkpoint: Checkpoint) -> PassVerdict:
     """What becomes of a pass that came to the provider's end."""
     task = walk.task
     return judge_end(
@@ -248,7 +248,7 @@ def judge(walk: Walk, checkpoint: Checkpoint) -> Verdict:
     )
 
 
-def settled(walk: Walk, checkpoint: Checkpoint, verdict: Verdict) -> Checkpoint:
+def settled(walk: Walk, checkpoint: Checkpoint, verdict: PassVerdict) -> Checkpoint:
     """The checkpoint that a verdict on the last page leaves: a task that is retried must never find itself ended."""
     if verdict.judgement in (Judgement.COMPLETE, Judgement.ACCEPTED):
         confirmed = checkpoint.total is not None and len(walk.seen.ids) >= checkpoint.total
@@ -266,7 +266,7 @@ def accepted_end(walk: Walk, step: Step) -> Step:
     return step
 
 
-def shortfall_note(walk: Walk, checkpoint: Checkpoint, verdict: Verdict) -> Rejected:
+def shortfall_note(walk: Walk, checkpoint: Checkpoint, verdict: PassVerdict) -> Rejected:
     """What quarantine keeps of missing records that were accepted."""
     task = walk.task
     told = {"window": task.window.json(), "total": checkpoint.total, "received": len(walk.seen.ids)}

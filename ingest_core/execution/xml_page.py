@@ -49,7 +49,7 @@ _NAMESPACE_END = "\n"
 _START_NAME = re.compile(r"<[^\s/>]+")
 _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 
-Scope = Mapping[str | None, str | None]
+Prefixes = Mapping[str | None, str | None]
 """Namespaces by prefix; None stands for the default namespace, and as a namespace for an undeclared default."""
 
 
@@ -66,7 +66,7 @@ class _Element:
 
     __slots__ = ("attributes", "children", "filled", "first", "holds_text", "name", "scope", "start", "wanted")
 
-    def __init__(self, name: str, attributes: dict[str, str], start: int, scope: Scope, first: int, *, wanted: bool):
+    def __init__(self, name: str, attributes: dict[str, str], start: int, scope: Prefixes, first: int, *, wanted: bool):
         self.name = name
         self.attributes = attributes
         # Its first byte.
@@ -233,7 +233,7 @@ class _Reader:
                 raise XmlBroken(f"elements are nested deeper than {MAX_DEPTH}", "TOO_DEEP")
             self._spoilt = self._spoilt or QuarantineReason.UNREADABLE
 
-    def _scope(self, outer: Scope) -> Scope:
+    def _scope(self, outer: Prefixes) -> Prefixes:
         """The namespaces in scope within the element that starts."""
         if not self._declared:
             return outer
@@ -372,7 +372,7 @@ class _Reader:
         raise XmlBroken(f"the entity {name[:80]!r} is used and not declared; its text would be lost")
 
 
-def missing_declarations(raw: str, scope: Scope) -> str:
+def missing_declarations(raw: str, scope: Prefixes) -> str:
     """The declarations of the namespaces in scope that the element's own start tag lacks, as attributes.
 
     All of them, used or not: a prefix may also stand in a text or in an attribute's value, as in `xsi:type="dc:date"`.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from ingest_core.execution.decode import FIRST_ERROR_STATUS, document_of
+from ingest_core.execution.decode import FIRST_ERROR_STATUS, parse_document
 from ingest_core.execution.details import fetch_details, fetch_whole
 from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
 from ingest_core.execution.paging import paginator_of
@@ -156,7 +156,7 @@ class SourceCheck:
             return []
         # A time in the future is replaced by that of the request, so it shows no order.
         times = [record.updated_at for record in routed.records if "flags" not in record.fields]
-        document = document_of(fetched.response.body, self.spec)
+        document = parse_document(fetched.response.body, self.spec)
         return page_warnings(self.spec, FirstPage(fetched.page, document, times))
 
     def _filters_here(self) -> bool:

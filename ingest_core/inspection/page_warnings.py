@@ -11,7 +11,7 @@ from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.paging import paginator_of
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import PaginationSpec, SpecSnapshot
-from ingest_core.registry.paths import EVERY, TEXT, Step, Where, compile_path, compile_steps, plain_steps
+from ingest_core.registry.paths import EVERY, TEXT, PathStep, Where, compile_path, compile_steps, plain_steps
 
 SIMILAR = 0.8
 """How alike two names must be for one to be a misspelling of the other (difflib's ratio)."""
@@ -97,13 +97,13 @@ def _misspelt(path: str, document: Any) -> str | None:
     return f"the page has {_written((*parent, alike[0]))}" if alike else None
 
 
-def _written(steps: Sequence[Step]) -> str:
+def _written(steps: Sequence[PathStep]) -> str:
     """The steps as a path."""
     shown = (f"[{one}]" if isinstance(one, int) else f".{one}" if _is_word(one) else f"['{one}']" for one in steps)
     return "$" + "".join(shown)
 
 
-def _is_word(step: Step) -> bool:
+def _is_word(step: PathStep) -> bool:
     return plain_steps(f"$.{step}") == (step,)
 
 

@@ -24,7 +24,7 @@ class ChangeType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """A record as it is stored now; `taken_at` only where the time of asking, and nothing else, made it newer.
 
     `gone` where the provider no longer has it, with the time that is stored for that.
@@ -74,7 +74,7 @@ class Message:
         }
 
 
-def message_of(change: Change, provenance: str, endpoint: str, lineage: Mapping[str, Any]) -> NewMessage:
+def message_of(change: RecordChange, provenance: str, endpoint: str, lineage: Mapping[str, Any]) -> NewMessage:
     """What others are told of a change: the common record and where it is from, not the provider's payload."""
     business_key = (provenance, endpoint, change.provider_id)
     version = [change.updated_at, change.version, *([change.taken_at] if change.taken_at else [])]
@@ -97,12 +97,12 @@ def message_of(change: Change, provenance: str, endpoint: str, lineage: Mapping[
     )
 
 
-def _state_key(change: Change) -> list[Any]:
+def _state_key(change: RecordChange) -> list[Any]:
     """What tells a deletion from the version it deletes; nothing for other changes, whose keys stay what they were."""
     return [ItemState.GONE.value, change.gone.merged_into] if change.gone else []
 
 
-def _deletion(change: Change) -> dict[str, Any]:
+def _deletion(change: RecordChange) -> dict[str, Any]:
     if change.gone is None:
         return {}
     return {

@@ -12,7 +12,7 @@ class IllegalTransition(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """One state after another, and why; `before` is none where the row is new."""
 
     before: StrEnum | None
@@ -22,68 +22,68 @@ class Step:
 
 PLAN = PlanStatus
 PLAN_STEPS = (
-    Step(None, PLAN.DRAFT, "told by a dry run, never stored"),
-    Step(None, PLAN.SLICING, "being stored"),
-    Step(PLAN.SLICING, PLAN.READY, "stored with its slices"),
-    Step(PLAN.SLICING, PLAN.PARTIAL, "too many tasks wait for all of its slices"),
-    Step(PLAN.SLICING, PLAN.SUCCEEDED, "there is nothing to do"),
-    Step(PLAN.READY, PLAN.SUCCEEDED, "all tasks succeeded"),
-    Step(PLAN.READY, PLAN.PARTIAL, "some tasks did not succeed"),
-    Step(PLAN.READY, PLAN.FAILED, "no task succeeded"),
-    Step(PLAN.READY, PLAN.CANCELLED, "cancelled"),
-    Step(PLAN.PARTIAL, PLAN.READY, "a task was retried or cut smaller"),
-    Step(PLAN.PARTIAL, PLAN.FAILED, "no task succeeded"),
-    Step(PLAN.PARTIAL, PLAN.CANCELLED, "cancelled"),
-    Step(PLAN.FAILED, PLAN.READY, "a task was retried"),
+    Transition(None, PLAN.DRAFT, "told by a dry run, never stored"),
+    Transition(None, PLAN.SLICING, "being stored"),
+    Transition(PLAN.SLICING, PLAN.READY, "stored with its slices"),
+    Transition(PLAN.SLICING, PLAN.PARTIAL, "too many tasks wait for all of its slices"),
+    Transition(PLAN.SLICING, PLAN.SUCCEEDED, "there is nothing to do"),
+    Transition(PLAN.READY, PLAN.SUCCEEDED, "all tasks succeeded"),
+    Transition(PLAN.READY, PLAN.PARTIAL, "some tasks did not succeed"),
+    Transition(PLAN.READY, PLAN.FAILED, "no task succeeded"),
+    Transition(PLAN.READY, PLAN.CANCELLED, "cancelled"),
+    Transition(PLAN.PARTIAL, PLAN.READY, "a task was retried or cut smaller"),
+    Transition(PLAN.PARTIAL, PLAN.FAILED, "no task succeeded"),
+    Transition(PLAN.PARTIAL, PLAN.CANCELLED, "cancelled"),
+    Transition(PLAN.FAILED, PLAN.READY, "a task was retried"),
 )
 
 SLICE = SliceStatus
 SLICE_STEPS = (
-    Step(None, SLICE.READY, "stored with its task"),
-    Step(SLICE.READY, SLICE.SUCCEEDED, "its task succeeded"),
-    Step(SLICE.READY, SLICE.PARTIAL, "its task ended PARTIAL"),
-    Step(SLICE.READY, SLICE.FAILED, "its task failed"),
-    Step(SLICE.READY, SLICE.CANCELLED, "its task was cancelled"),
-    Step(SLICE.PARTIAL, SLICE.READY, "its task was retried"),
-    Step(SLICE.FAILED, SLICE.READY, "its task was retried"),
+    Transition(None, SLICE.READY, "stored with its task"),
+    Transition(SLICE.READY, SLICE.SUCCEEDED, "its task succeeded"),
+    Transition(SLICE.READY, SLICE.PARTIAL, "its task ended PARTIAL"),
+    Transition(SLICE.READY, SLICE.FAILED, "its task failed"),
+    Transition(SLICE.READY, SLICE.CANCELLED, "its task was cancelled"),
+    Transition(SLICE.PARTIAL, SLICE.READY, "its task was retried"),
+    Transition(SLICE.FAILED, SLICE.READY, "its task was retried"),
 )
 
 TASK = TaskStatus
 TASK_STEPS = (
-    Step(None, TASK.QUEUED, "derived from its slice"),
-    Step(TASK.QUEUED, TASK.DISPATCHED, "claimed"),
-    Step(TASK.QUEUED, TASK.CANCELLED, "cancelled"),
-    Step(TASK.DISPATCHED, TASK.EXECUTING, "a run begins"),
-    Step(TASK.DISPATCHED, TASK.QUEUED, "released, or its lease expired"),
-    Step(TASK.DISPATCHED, TASK.FAILED, "its lease expired too often"),
-    Step(TASK.DISPATCHED, TASK.CANCELLED, "cancelled"),
-    Step(TASK.EXECUTING, TASK.SUCCEEDED, "every page is in"),
-    Step(TASK.EXECUTING, TASK.PARTIAL, "a limit was met"),
-    Step(TASK.EXECUTING, TASK.FAILED, "an error that does not pass, or its lease expired too often"),
-    Step(TASK.EXECUTING, TASK.QUEUED, "an error that passes, a restart, a budget, a stop, or its lease expired"),
-    Step(TASK.EXECUTING, TASK.CANCELLED, "cancelled"),
-    Step(TASK.FAILED, TASK.QUEUED, "retried"),
-    Step(TASK.PARTIAL, TASK.QUEUED, "retried, if nobody cuts it smaller"),
+    Transition(None, TASK.QUEUED, "derived from its slice"),
+    Transition(TASK.QUEUED, TASK.DISPATCHED, "claimed"),
+    Transition(TASK.QUEUED, TASK.CANCELLED, "cancelled"),
+    Transition(TASK.DISPATCHED, TASK.EXECUTING, "a run begins"),
+    Transition(TASK.DISPATCHED, TASK.QUEUED, "released, or its lease expired"),
+    Transition(TASK.DISPATCHED, TASK.FAILED, "its lease expired too often"),
+    Transition(TASK.DISPATCHED, TASK.CANCELLED, "cancelled"),
+    Transition(TASK.EXECUTING, TASK.SUCCEEDED, "every page is in"),
+    Transition(TASK.EXECUTING, TASK.PARTIAL, "a limit was met"),
+    Transition(TASK.EXECUTING, TASK.FAILED, "an error that does not pass, or its lease expired too often"),
+    Transition(TASK.EXECUTING, TASK.QUEUED, "an error that passes, a restart, a budget, a stop, or its lease expired"),
+    Transition(TASK.EXECUTING, TASK.CANCELLED, "cancelled"),
+    Transition(TASK.FAILED, TASK.QUEUED, "retried"),
+    Transition(TASK.PARTIAL, TASK.QUEUED, "retried, if nobody cuts it smaller"),
 )
 
 RUN = RunStatus
 RUN_STEPS = (
-    Step(None, RUN.RUNNING, "an attempt begins"),
-    Step(RUN.RUNNING, RUN.SUCCEEDED, "its task succeeded"),
-    Step(RUN.RUNNING, RUN.PARTIAL, "its task ended PARTIAL"),
-    Step(RUN.RUNNING, RUN.FAILED, "its task failed or is queued again, or its lease expired"),
-    Step(RUN.RUNNING, RUN.CANCELLED, "its task was cancelled"),
+    Transition(None, RUN.RUNNING, "an attempt begins"),
+    Transition(RUN.RUNNING, RUN.SUCCEEDED, "its task succeeded"),
+    Transition(RUN.RUNNING, RUN.PARTIAL, "its task ended PARTIAL"),
+    Transition(RUN.RUNNING, RUN.FAILED, "its task failed or is queued again, or its lease expired"),
+    Transition(RUN.RUNNING, RUN.CANCELLED, "its task was cancelled"),
 )
 
 BATCH = BatchStatus
 BATCH_STEPS = (
-    Step(None, BATCH.RUNNING, "the page is about to be asked for"),
-    Step(BATCH.RUNNING, BATCH.SUCCEEDED, "the page is committed"),
-    Step(BATCH.RUNNING, BATCH.FAILED, "no page came, or its run ended"),
-    Step(BATCH.RUNNING, BATCH.SKIPPED, "its task was cancelled"),
+    Transition(None, BATCH.RUNNING, "the page is about to be asked for"),
+    Transition(BATCH.RUNNING, BATCH.SUCCEEDED, "the page is committed"),
+    Transition(BATCH.RUNNING, BATCH.FAILED, "no page came, or its run ended"),
+    Transition(BATCH.RUNNING, BATCH.SKIPPED, "its task was cancelled"),
 )
 
-MACHINES: dict[type[StrEnum], tuple[Step, ...]] = {
+MACHINES: dict[type[StrEnum], tuple[Transition, ...]] = {
     PlanStatus: PLAN_STEPS,
     SliceStatus: SLICE_STEPS,
     TaskStatus: TASK_STEPS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-_SLOT = re.compile(r"\{\{|\}\}|\{([a-z_][a-z0-9_]*)((?:\|[a-z_]+)*)\}|[{}]")
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z_][a-z0-9_]*)((?:\|[a-z_]+)*)\}|[{}]")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _SPACE = re.compile(r"\s+")
 _LUCENE = re.compile(r'([+\-!(){}\[\]^"~*?:\\/&|<>=])')
@@ -57,7 +57,7 @@ class TemplateError(ValueError):
 
 
 @dataclass(frozen=True)
-class Slot:
+class Placeholder:
     """A named value, through functions."""
 
     name: str
@@ -77,12 +77,12 @@ class Slot:
 class Template:
     """A parsed template."""
 
-    parts: tuple[str | Slot, ...]
+    parts: tuple[str | Placeholder, ...]
 
     @property
     def names(self) -> frozenset[str]:
         """The values it needs."""
-        return frozenset(part.name for part in self.parts if isinstance(part, Slot))
+        return frozenset(part.name for part in self.parts if isinstance(part, Placeholder))
 
     def render(self, values: Mapping[str, Any], separator: str = ",") -> str | None:
         """The text; None where a value it needs is not there, so that the parameter is left out."""
@@ -94,7 +94,7 @@ class Template:
 
     def value(self, values: Mapping[str, Any]) -> Any:
         """A lone slot's value as it is, of whatever type; anything else as text."""
-        if len(self.parts) == 1 and isinstance(self.parts[0], Slot) and not self.parts[0].functions:
+        if len(self.parts) == 1 and isinstance(self.parts[0], Placeholder) and not self.parts[0].functions:
             return values.get(self.parts[0].name)
         return self.render(values)
 
@@ -102,9 +102,9 @@ class Template:
 @lru_cache(maxsize=1024)
 def parse_template(text: str) -> Template:
     """The template; TemplateError names what is wrong and where."""
-    parts: list[str | Slot] = []
+    parts: list[str | Placeholder] = []
     end = 0
-    for match in _SLOT.finditer(text):
+    for match in _PLACEHOLDER.finditer(text):
         parts.append(text[end : match.start()])
         end = match.end()
         if match.group() in ("{{", "}}"):
@@ -114,14 +114,14 @@ def parse_template(text: str) -> Template:
                 f"column {match.start() + 1}: a brace stands alone; write {{name}}, or {{{{ for a brace"
             )
         else:
-            parts.append(_slot(match))
+            parts.append(_placeholder(match))
     parts.append(text[end:])
     return Template(tuple(part for part in parts if part != ""))
 
 
-def _slot(match: re.Match[str]) -> Slot:
+def _placeholder(match: re.Match[str]) -> Placeholder:
     functions = tuple(name for name in match.group(2).split("|") if name)
     for name in functions:
         if name not in FUNCTIONS:
             raise TemplateError(f"column {match.start() + 1}: unknown function {name!r}; known: {', '.join(FUNCTIONS)}")
-    return Slot(match.group(1), functions)
+    return Placeholder(match.group(1), functions)

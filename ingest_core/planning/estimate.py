@@ -63,7 +63,7 @@ class Estimate:
         return Estimate(max(0, self.records - part.records), EstimateMethod.SHARE)
 
 
-Place = tuple[Window, IdRange | None]
+WindowPart = tuple[Window, IdRange | None]
 
 
 class Estimator(Protocol):
@@ -101,7 +101,7 @@ class StoredEstimates:
     """What is known without asking anybody."""
 
     constant: int
-    known: Mapping[Place, Estimate] = field(default_factory=dict)
+    known: Mapping[WindowPart, Estimate] = field(default_factory=dict)
     history: History | None = None
 
     def estimate(self, window: Window, part: IdRange | None = None) -> Estimate:
@@ -122,7 +122,7 @@ class ProbingEstimator:
     stored: Estimator
     probe: Probe
     budget: int
-    found: dict[Place, Estimate] = field(default_factory=dict)
+    found: dict[WindowPart, Estimate] = field(default_factory=dict)
     failed: bool = False
     failure: str | None = None
     """Why the provider is not asked any more."""

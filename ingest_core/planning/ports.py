@@ -15,7 +15,7 @@ from ingest_core.model.quarantine import Quarantined
 from ingest_core.model.record import Arrivals
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, History, Place
+from ingest_core.planning.estimate import Estimate, History, WindowPart
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.planning.slicing import SliceDraft
 
@@ -116,7 +116,7 @@ class PlanTransaction(Protocol):
     def live(self, namespace: Namespace, window: Window) -> Iterator[Window]:
         """What of the window is in a live task, in order of time, or in an open re-slice request."""
 
-    def estimates(self, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
+    def estimates(self, spec: SpecSnapshot, window: Window) -> dict[WindowPart, Estimate]:
         """What the provider has lately said of windows within this one."""
 
     def history(self, spec: SpecSnapshot) -> History | None:
@@ -164,7 +164,7 @@ class PlanStore(Protocol):
     def note_trigger(self, instance_id: int, remarks: dict[str, Any]) -> None:
         """Write down what became of a trigger."""
 
-    def save_estimates(self, spec: SpecSnapshot, found: Mapping[Place, Estimate]) -> None:
+    def save_estimates(self, spec: SpecSnapshot, found: Mapping[WindowPart, Estimate]) -> None:
         """Keep what the provider said."""
 
     def open_reslices(self, partition: Partition | None, most: int) -> list[int]:

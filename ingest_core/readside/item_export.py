@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from ingest_core.model.stored_item import StoredItem
 from ingest_core.readside.cells import json_bytes, one_line
-from ingest_core.readside.tables import Csv, FileFormat, Parquet, Row, RowWriter
+from ingest_core.readside.tables import Cells, Csv, FileFormat, Parquet, RowWriter
 
 FIRST = ("provider_id", "endpoint", "source_updated_at", "source_version", "state")
 LAST = ("more_fields", "payload")
@@ -38,7 +38,7 @@ def _line(item: StoredItem) -> bytes:
     return json_bytes(_first(item) | fields)[:-1] + b',"payload":' + one_line(item.payload) + b"}\n"
 
 
-def _first(item: StoredItem) -> Row:
+def _first(item: StoredItem) -> Cells:
     return {name: getattr(item, name) for name in FIRST}
 
 
@@ -48,7 +48,7 @@ class ItemTable:
     def __init__(self, table: RowWriter, fields: Sequence[str]) -> None:
         self._table = table
         self._fields = frozenset(fields)
-        self._waiting: list[Row] = []
+        self._waiting: list[Cells] = []
         self._chars = 0
 
     def write(self, items: Sequence[StoredItem]) -> None:
@@ -69,16 +69,16 @@ class ItemTable:
         self._flush()
         self._table.close()
 
-    def _row(self, item: StoredItem) -> Row:
+    def _row(self, item: StoredItem) -> Cells:
         known = {column_of(name): value for name, value in item.record.items() if name in self._fields}
         more = {name: value for name, value in item.record.items() if name not in self._fields}
         return {**_first(item), **known, "more_fields": more or None, "payload": item.payload}
 
 
-ItemWriter = ItemLines | ItemTable
+ItemOutput = ItemLines | ItemTable
 
 
-def item_writer(form: FileFormat, stream: BinaryIO, fields: Iterable[str]) -> ItemWriter:
+def item_writer(form: FileFormat, stream: BinaryIO, fields: Iterable[str]) -> ItemOutput:
     """A writer of that format; `fields` are the common fields of the source."""
     if form == FileFormat.JSONL:
         return ItemLines(stream)

@@ -10,7 +10,7 @@ from ingest_core.readside.cells import cell, json_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-Row = dict[str, Any]
+Cells = dict[str, Any]
 
 
 class FileFormat(StrEnum):
@@ -24,7 +24,7 @@ class FileFormat(StrEnum):
 class RowWriter(Protocol):
     """Takes rows until it is closed; what it wrote is then a valid file, even without a row."""
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Cells]) -> None:
         """Add these rows."""
 
     def close(self) -> None:
@@ -37,7 +37,7 @@ class JsonLines:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
-    def write(self, rows: Iterable[Row]) -> None:
+    def write(self, rows: Iterable[Cells]) -> None:
         """Add these rows."""
         self._stream.writelines(json_bytes(row) + b"\n" for row in rows)
 
@@ -53,11 +53,11 @@ class Csv:
         self._columns = columns
         self._put([], header=True)
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Cells]) -> None:
         """Add these rows."""
         self._put(rows, header=False)
 
-    def _put(self, rows: Sequence[Row], *, header: bool) -> None:
+    def _put(self, rows: Sequence[Cells], *, header: bool) -> None:
         cells = [{name: cell(row.get(name)) for name in self._columns} for row in rows]
         frame = _frame(cells, self._columns)
         text = frame.to_csv(None, header=header, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -81,7 +81,7 @@ class Parquet:
         self._schema: pa.Schema = pa.schema(kinds)
         self._writer = pq.ParquetWriter(stream, self._schema, compression="zstd")
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Cells]) -> None:
         """Add these rows as a group."""
         import pyarrow as pa  # noqa: PLC0415
 
@@ -97,7 +97,7 @@ class Parquet:
         self._writer.close()
 
 
-def _frame(rows: list[Row], columns: Sequence[str]) -> "pd.DataFrame":
+def _frame(rows: list[Cells], columns: Sequence[str]) -> "pd.DataFrame":
     """Rows as they are: nothing is taken for a number or a date."""
     import pandas as pd  # noqa: PLC0415 - slow to load, and seldom needed
 

@@ -26,7 +26,7 @@ Convert = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class Notation:
     """How a value is written in a row, and read back for a file."""
 
     write: Convert
@@ -52,12 +52,12 @@ def iso_span(span: timedelta) -> str:
     return f"PT{text or '0S'}"
 
 
-PLAIN = Kind(_plain, lambda value: value)
-SORTED = Kind(lambda value: sorted(set(_plain(value))), lambda value: value)
-URL = Kind(lambda value: value.rstrip("/"), lambda value: value)
-SECONDS = Kind(lambda span: int(span.total_seconds()), lambda value: iso_span(timedelta(seconds=value)))
-MILLIS = Kind(lambda span: span // timedelta(milliseconds=1), lambda value: iso_span(timedelta(milliseconds=value)))
-INSTANT = Kind(as_utc, lambda value: format_instant(value) if isinstance(value, datetime) else value)
+PLAIN = Notation(_plain, lambda value: value)
+SORTED = Notation(lambda value: sorted(set(_plain(value))), lambda value: value)
+URL = Notation(lambda value: value.rstrip("/"), lambda value: value)
+SECONDS = Notation(lambda span: int(span.total_seconds()), lambda value: iso_span(timedelta(seconds=value)))
+MILLIS = Notation(lambda span: span // timedelta(milliseconds=1), lambda value: iso_span(timedelta(milliseconds=value)))
+INSTANT = Notation(as_utc, lambda value: format_instant(value) if isinstance(value, datetime) else value)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class BlockTable:
 
     model: type[Block]
     table: str
-    keys: Mapping[str, tuple[str, Kind]]
+    keys: Mapping[str, tuple[str, Notation]]
 
     def row(self, block: Block) -> dict[str, Any]:
         """The block's values by column; None where it says nothing."""
@@ -86,7 +86,7 @@ class BlockTable:
         }
 
 
-def _table(model: type[Block], table: str, **keys: tuple[str, Kind]) -> BlockTable:
+def _table(model: type[Block], table: str, **keys: tuple[str, Notation]) -> BlockTable:
     return BlockTable(model, table, keys)
 
 

@@ -109,11 +109,6 @@ def endpoint_for(rows: Rows, source: str, endpoint: str | None, operation: Opera
     )
 
 
-def compile_spec(rows: Rows, source: str, endpoint: str, operation: Operation, now: datetime) -> SpecSnapshot:
-    """The frozen meaning of this source, endpoint and operation as of `now`."""
-    return compile_source(rows, CompileRequest(source, endpoint, operation), now).spec
-
-
 def compile_source(rows: Rows, request: CompileRequest, now: datetime) -> Compiled:
     """The frozen meaning, and how it came about; all problems at once."""
     return _Compiler(rows, request, now).run()

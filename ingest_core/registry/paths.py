@@ -42,7 +42,7 @@ class Where:
     value: str
 
 
-Step = str | int | Where
+PathStep = str | int | Where
 
 
 @lru_cache(maxsize=2048)
@@ -70,11 +70,11 @@ def path_problem(path: str) -> str | None:
 
 
 @lru_cache(maxsize=2048)
-def plain_steps(path: str) -> tuple[Step, ...] | None:
+def plain_steps(path: str) -> tuple[PathStep, ...] | None:
     """The steps of a plain path; None when the path says more than that."""
     if not path.startswith("$"):
         return None
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 1
     while at < len(path):
         match = _STEP.match(path, at)
@@ -85,7 +85,7 @@ def plain_steps(path: str) -> tuple[Step, ...] | None:
     return tuple(steps)
 
 
-def _step(match: re.Match[str]) -> Step:
+def _step(match: re.Match[str]) -> PathStep:
     name, single, double, index, every, field, value, other = match.groups()
     if field is not None:
         return Where(field, value if value is not None else other)
@@ -108,7 +108,7 @@ def leaf_names(path: str) -> set[str]:
     return set(names[-1:])
 
 
-def compile_steps(steps: tuple[Step, ...]) -> Getter:
+def compile_steps(steps: tuple[PathStep, ...]) -> Getter:
     """A function that follows the steps."""
     for at, step in enumerate(steps):
         if step == EVERY or isinstance(step, Where):

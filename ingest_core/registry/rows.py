@@ -8,7 +8,7 @@ from ingest_core.model.codes import ALL_OPERATIONS, EmptyPage, Operation
 from ingest_core.model.instant import as_utc, format_instant
 from ingest_core.model.partition import Partition
 from ingest_core.registry.columns import LISTS, SETTINGS
-from ingest_core.registry.source_file import Defaults, Endpoint, Predicate, Response, ScopedBlock, SourceFile
+from ingest_core.registry.source_file import Defaults, Endpoint, Predicate, ResponseBlock, ScopedBlock, SourceFile
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -63,7 +63,7 @@ def _endpoint(endpoint: Endpoint) -> Row:
     }
 
 
-def _response(response: Response) -> Row:
+def _response(response: ResponseBlock) -> Row:
     return {
         "items_path": response.items,
         "id_path": response.id if isinstance(response.id, str) else None,

@@ -16,7 +16,7 @@ def source_schema() -> dict[str, Any]:
     for name in _BLOCKS_OR_ONE:
         many = schema["properties"][name]
         schema["properties"][name] = {"anyOf": [many["items"], {"type": "array", "items": many["items"]}]}
-    response = schema["$defs"]["Response"]["properties"]
+    response = schema["$defs"]["ResponseBlock"]["properties"]
     for name in ("errors", "empty"):
         predicate = {"$ref": "#/$defs/Predicate"}
         response[name] = {"anyOf": [predicate, {"type": "array", "items": predicate}, {"type": "null"}]}

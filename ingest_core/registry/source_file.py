@@ -47,9 +47,9 @@ MAX_VALUES = 20_000_000
 
 Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Reference = Annotated[str, Field(pattern=r"^(env|prefect):[A-Za-z0-9_.-]+$")]
-Span = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20_000))]
+Duration = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20_000))]
 Delay = Annotated[timedelta, Field(ge=timedelta(0), le=timedelta(days=20))]
-Count = Annotated[int, Field(ge=1, le=2_147_483_647)]
+PositiveCount = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Rate = Annotated[float, Field(ge=0.000_001, le=100_000)]
 """Requests per second; the slowest is one in eleven days, and the time between two stays a number."""
 Name = Annotated[str, Field(min_length=1, max_length=64)]
@@ -66,7 +66,7 @@ def _within_reach(moment: datetime) -> datetime:
     return moment
 
 
-Moment = Annotated[datetime, AfterValidator(_within_reach)]
+DatedMoment = Annotated[datetime, AfterValidator(_within_reach)]
 
 
 def _as_list(value: Any) -> Any:
@@ -90,8 +90,8 @@ class ScopedBlock(Block):
     """A block that may be narrowed and dated."""
 
     scope: Scope = Field(default_factory=Scope, alias="for", description="Which operation and endpoint it is for.")
-    effective_from: Moment | None = Field(default=None, description="In force from this instant on.")
-    effective_to: Moment | None = Field(default=None, description="In force until just before this instant.")
+    effective_from: DatedMoment | None = Field(default=None, description="In force from this instant on.")
+    effective_to: DatedMoment | None = Field(default=None, description="In force until just before this instant.")
 
     @model_validator(mode="after")
     def _in_order(self) -> "ScopedBlock":
@@ -145,24 +145,24 @@ class Pagination(ScopedBlock):
 
     type: PaginationType | None = None
     position: PagePosition | None = None
-    page_size: Count | None = Field(default=None, description="Default: 70 % of max_page_size.")
-    max_page_size: Count | None = Field(default=None, description="The provider's cap.")
-    max_page: Count | None = None
-    max_records: Count | None = Field(default=None, description="Records the provider gives per query at most.")
+    page_size: PositiveCount | None = Field(default=None, description="Default: 70 % of max_page_size.")
+    max_page_size: PositiveCount | None = Field(default=None, description="The provider's cap.")
+    max_page: PositiveCount | None = None
+    max_records: PositiveCount | None = Field(default=None, description="Records the provider gives per query at most.")
     initial_token: str | None = None
     next_token: str | None = None
     next_url: str | None = None
     has_more: str | None = None
     step: str | None = Field(default=None, description="Path of the number of records an OFFSET page moved on by.")
     page_base: Annotated[int, Field(ge=0, le=1)] | None = Field(default=None, description="The number of page one.")
-    token_ttl: Span | None = None
+    token_ttl: Duration | None = None
     order_by: str | None = Field(default=None, description="How the provider orders records, for people.")
     ascending: bool | None = Field(default=None, description="Whether pages come in ascending time order.")
     tail_probe: bool | None = Field(default=None, description="Ask once more for a last page that names no next one.")
     next_hosts: Annotated[list[Name], BeforeValidator(_as_list)] | None = Field(
         default=None, description="Other hosts a next_url may lead to."
     )
-    max_page_bytes: Count | None = Field(default=None, description="A larger answer has its slice cut smaller.")
+    max_page_bytes: PositiveCount | None = Field(default=None, description="A larger answer has its slice cut smaller.")
     empty_page: EmptyPage | None = Field(
         default=None, description="Whether an empty page ends the result although a next place is named (CONTINUE)."
     )
@@ -181,15 +181,15 @@ class WindowBlock(ScopedBlock):
     mode: WindowMode | None = None
     field: Code | None = None
     watermark_key: Code | None = None
-    lag: Span | None = None
-    lookback: Span | None = None
-    recheck: Span | None = None
-    window_size: Span | None = None
-    step: Span | None = None
-    min_window: Span | None = None
-    max_window: Span | None = None
-    overlap: Span | None = None
-    baseline: Moment | None = None
+    lag: Duration | None = None
+    lookback: Duration | None = None
+    recheck: Duration | None = None
+    window_size: Duration | None = None
+    step: Duration | None = None
+    min_window: Duration | None = None
+    max_window: Duration | None = None
+    overlap: Duration | None = None
+    baseline: DatedMoment | None = None
     align_to: CalendarUnit | None = None
     unit: TimeUnit | None = None
     format: Name | None = None
@@ -206,18 +206,22 @@ class Slicing(ScopedBlock):
     strategy: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]{0,31}$")] | None = Field(
         default=None, description="TIME, or one installed under patra.slice_strategies."
     )
-    target_records: Count | None = Field(default=None, description="Records a slice should hold; default: 20 pages.")
+    target_records: PositiveCount | None = Field(
+        default=None, description="Records a slice should hold; default: 20 pages."
+    )
     probe_budget: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None, description="How often a plan may ask the provider for sizes; 0 never."
     )
     split_field: Code | None = Field(
         default=None, description="A numeric field by which a unit of time that holds too much is split."
     )
-    split_max: Count | None = Field(default=None, description="About the highest number of split_field.")
+    split_max: PositiveCount | None = Field(default=None, description="About the highest number of split_field.")
     max_queued: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
         default=None, description="So many tasks of a partition may wait; 0: any number."
     )
-    id_buckets: Count | None = Field(default=None, description="Group ids by hash into so many; default: in ranges.")
+    id_buckets: PositiveCount | None = Field(
+        default=None, description="Group ids by hash into so many; default: in ranges."
+    )
 
 
 class Retry(ScopedBlock):
@@ -242,12 +246,12 @@ class RateLimit(ScopedBlock):
     provider_cap: Rate | None = Field(
         default=None, description="What the provider allows; the rates above must not exceed it."
     )
-    burst: Count | None = None
+    burst: PositiveCount | None = None
     cost: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="How many turns one request takes."
     )
-    max_concurrency: Count | None = Field(default=None, description="So many tasks of a partition at a time.")
-    daily_quota: Count | None = None
+    max_concurrency: PositiveCount | None = Field(default=None, description="So many tasks of a partition at a time.")
+    daily_quota: PositiveCount | None = None
     limit_header: Name | None = None
     remaining_header: Name | None = None
     reset_header: Name | None = None
@@ -257,8 +261,8 @@ class RateLimit(ScopedBlock):
 class Batching(ScopedBlock):
     """How many ids fit into one detail request."""
 
-    id_batch_size: Count | None = None
-    max_ids: Count | None = Field(default=None, description="The provider's cap.")
+    id_batch_size: PositiveCount | None = None
+    max_ids: PositiveCount | None = Field(default=None, description="The provider's cap.")
 
 
 class Defaults(Block):
@@ -311,7 +315,7 @@ class Predicate(Block):
     )
 
 
-class Response(Block):
+class ResponseBlock(Block):
     """Where things are in a page."""
 
     format: ResponseFormat = ResponseFormat.JSON
@@ -353,7 +357,7 @@ class Endpoint(Block):
     )
     query: str | None = Field(default=None, description="A standing query, in the text syntax of --query.")
     body: Body | None = None
-    response: Response
+    response: ResponseBlock
     mapping: dict[Code, Expression] | None = None
     defaults: Defaults | None = None
 
@@ -384,9 +388,9 @@ class Capability(ScopedBlock):
     ops: list[ExprOp]
     matches: list[TermMatch] | None = None
     negatable: bool | None = None
-    max_length: Count | None = None
+    max_length: PositiveCount | None = None
     pattern: str | None = None
-    max_values: Count | None = None
+    max_values: PositiveCount | None = None
 
 
 class RenderRule(ScopedBlock):

@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from deployments.sandbox.remote import Sandbox
-from ingest_core.bootstrap import App, open_app
+from ingest_core.bootstrap import App, open_core_app
 from ingest_core.execution.ports import Request, Response
 from ingest_core.model.codes import SchedulerCode
 from ingest_core.model.instant import parse_instant
@@ -102,7 +102,7 @@ def _break_at(monkeypatch: pytest.MonkeyPatch, steps: Steps) -> None:
 
 
 def _execute(settings: Settings, shift: timedelta = timedelta(0)) -> App:
-    with open_app(settings, clock_shift=shift) as app:
+    with open_core_app(settings, clock_shift=shift) as app:
         app.executor.execute()
         return app
 
@@ -279,7 +279,7 @@ LEFT_BY_PLANNING = {
 def _plan(settings: Settings) -> None:
     """One tick of the planner: slices that were too big are cut again, and two more hours are planned."""
     request = PlanRequest("crossref", user_from=parse_instant(START), user_to=parse_instant("2026-01-01T14:00:00Z"))
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         app.reslicer.serve(app.planner.partition(request))
         app.planner.plan(request, Trigger(SchedulerCode.CLI, "tick"))
 

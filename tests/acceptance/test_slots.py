@@ -13,8 +13,8 @@ from prefect.settings import PREFECT_API_URL, PREFECT_HOME, temporary_settings
 from flows.slots.audit import SlotReport, reconcile_slots
 from flows.slots.caps import TOTAL, limit_name
 from flows.slots.limits import LimitChange, keep_limits
-from flows.slots.slot import Slots, Standing
-from ingest_core.bootstrap import App, check_source, open_app, upgrade_database
+from flows.slots.slot import LeaseState, Slots
+from ingest_core.bootstrap import App, check_source, open_core_app, upgrade_database
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.partition import Partition
@@ -45,7 +45,7 @@ def no_limits(room: ControlRoom) -> None:
 def app(tmp_path: Path) -> Iterator[App]:
     settings = Settings(home=tmp_path, total_concurrency=3, slot_lease_seconds=600)  # restarts may take their time
     upgrade_database(settings)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         yield app
 
 
@@ -111,7 +111,7 @@ def test_a_slot_is_renewed_while_it_is_held(app: App, room: ControlRoom, monkeyp
         assert slot
         before = slot.renewed_at
         until(lambda: slot.renewed_at > before, 20, "a renewal", every=0.1)
-        assert slot.standing == Standing.HELD
+        assert slot.state == LeaseState.HELD
 
 
 def test_a_server_that_is_not_there_gives_no_slot(app: App) -> None:
@@ -135,13 +135,13 @@ def test_after_a_restart_every_slot_is_freed_once(room: ControlRoom, app: App, m
         assert taken(room) == {TOTAL: 3, limit_name(HARVEST): 3}
 
         forgotten.release()
-        assert forgotten.standing == Standing.RETURNED
+        assert forgotten.state == LeaseState.RETURNED
         assert taken(room) == {TOTAL: 2, limit_name(HARVEST): 2}
         forgotten.release()
 
         expired.renewed_at -= 2 * app.settings.slot_lease_seconds  # no renewal came through for so long
         expired.release()
-        assert expired.standing == Standing.EXPIRED
+        assert expired.state == LeaseState.EXPIRED
         assert taken(room) == {TOTAL: 2, limit_name(HARVEST): 2}
         assert slots.take(HARVEST)
 

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ingest_core.bootstrap import open_app, upgrade_database
+from ingest_core.bootstrap import open_core_app, upgrade_database
 from ingest_core.planning.request import PlanRequest
 from ingest_core.settings import Settings
 
@@ -16,7 +16,7 @@ def measure_compiling() -> None:
     with TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder))
         upgrade_database(settings)
-        with open_app(settings) as app:
+        with open_core_app(settings) as app:
             print("compile on SQLite, ms (first, best):")
             for source in app.registry.sources():
                 if any("HARVEST" in endpoint["operations"] for endpoint in source["endpoints"]):

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from deployments.sandbox.remote import Sandbox
-from ingest_core.bootstrap import check_source, open_app, upgrade_database
+from ingest_core.bootstrap import check_source, open_core_app, upgrade_database
 from ingest_core.model.codes import SchedulerCode
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
@@ -60,13 +60,13 @@ def small_pages() -> str:
 def register(settings: Settings) -> None:
     """A schema with the source."""
     upgrade_database(settings)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         app.registry.apply([check_source(small_pages(), "bench", app.database)])
 
 
 def plan(settings: Settings) -> None:
     """Tasks for all there is, each an hour, without asking the provider how much that is."""
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         start, untold = UNTIL - timedelta(days=DAYS), {"slicing.probe_budget": "0"}
         request = PlanRequest("crossref", user_from=start, user_to=UNTIL, overrides=untold)
         app.planner.plan(request, Trigger(SchedulerCode.CLI, "bench"))

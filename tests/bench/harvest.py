@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import yaml
 
-from ingest_core.bootstrap import check_source, open_app, upgrade_database
+from ingest_core.bootstrap import check_source, open_core_app, upgrade_database
 from ingest_core.model.codes import SchedulerCode
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
@@ -27,7 +27,7 @@ def quick_crossref() -> str:
 def prepare(settings: Settings) -> None:
     """A schema, the source, and a plan whose tasks wait."""
     upgrade_database(settings)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         app.registry.apply([check_source(quick_crossref(), "bench", app.database)])
         request = PlanRequest("crossref", user_from=UNTIL - timedelta(days=DAYS), user_to=UNTIL)
         app.planner.plan(request, Trigger(SchedulerCode.CLI, "bench"))
@@ -35,7 +35,7 @@ def prepare(settings: Settings) -> None:
 
 def main(database_url: str, upstream: str) -> None:
     """Work what is planned, and tell how quickly."""
-    with open_app(Settings(database_url=database_url, upstreams={"crossref": upstream})) as app:
+    with open_core_app(Settings(database_url=database_url, upstreams={"crossref": upstream})) as app:
         started = time.perf_counter()
         report = app.executor.execute()
         seconds = time.perf_counter() - started

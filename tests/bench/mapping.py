@@ -12,11 +12,11 @@ from deployments.sandbox.settings import Settings
 from ingest_core.execution.decode import decode_page
 from ingest_core.execution.routing import Router
 from ingest_core.model.codes import Operation
-from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import rows_of
 from ingest_core.shipped import shipped_sources
 from tests.bench.by_hand import Record, map_by_hand
+from tests.support.compiling import compile_spec
 
 ROUNDS = 25
 WORKS = 1000

@@ -6,7 +6,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
-from ingest_core.bootstrap import open_app, upgrade_database
+from ingest_core.bootstrap import open_core_app, upgrade_database
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.settings import Settings
@@ -20,7 +20,7 @@ OVERRIDES = {"window.step": "PT1H", "slicing.probe_budget": "0", "slicing.max_qu
 
 def plan_hours(database_url: str, hours: int) -> dict[str, float]:
     """Plan a campaign of so many hourly slices with no limit on stock; seconds, and this process's peak memory."""
-    with open_app(Settings(database_url=database_url, max_queued=0)) as app:
+    with open_core_app(Settings(database_url=database_url, max_queued=0)) as app:
         request = PlanRequest(
             "crossref",
             Operation.BACKFILL,

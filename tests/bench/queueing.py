@@ -6,7 +6,7 @@ from datetime import timedelta
 from statistics import mean, quantiles
 from typing import TypeVar
 
-from ingest_core.bootstrap import App, open_app, upgrade_database
+from ingest_core.bootstrap import App, open_core_app, upgrade_database
 from ingest_core.execution.ports import Run, RunOutcome
 from ingest_core.model.canonical import hash_of, hash_text
 from ingest_core.model.checkpoint import Checkpoint
@@ -52,7 +52,7 @@ def measure_queue(servers: Servers, tasks: int, ledger_rows: int) -> None:
 def _measured(settings: Settings, tasks: int, ledger_rows: int) -> dict[str, list[float]]:
     upgrade_database(settings)
     times: dict[str, list[float]] = {what: [] for what in WANTED}
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         for source in SOURCES:
             request = PlanRequest(
                 source, Operation.BACKFILL, user_from=UNTIL - timedelta(days=1), user_to=UNTIL, overrides=OVERRIDES

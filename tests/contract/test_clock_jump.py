@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingest_core.cursor.rebuild import Verdict
+from ingest_core.cursor.rebuild import CursorVerdict
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.gate.feedback import Feedback
 from ingest_core.model.codes import EventType, TaskStatus
@@ -174,7 +174,7 @@ class TestSetBack:
         (namespace,) = stores.cursor_reports.find()
         found = stores.cursor_reports.rebuild(namespace)
         assert (found.verdict, found.rebuilt, found.why) == (
-            Verdict.AHEAD,
+            CursorVerdict.AHEAD,
             format_instant(stood),
             "it stands in the future",
         )

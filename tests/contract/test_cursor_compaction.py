@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 
-from ingest_core.cursor.frontier import closed_ids
 from ingest_core.model.codes import CursorType, EventType, NamespaceScope
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import format_instant
@@ -18,6 +17,7 @@ from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.books import NAMESPACE, PARTITION, SPEC, at
 from tests.support.breaking import crash_at_every_step, together
 from tests.support.cursor_ground import LINEAGE, OTHER, cover, kinds, open_at, put, value
+from tests.support.frontiers import closed_ids
 from tests.support.tables import change, contents, rows
 from tests.support.wiring import Stores
 

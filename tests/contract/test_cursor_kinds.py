@@ -4,7 +4,6 @@ from itertools import permutations
 
 import pytest
 
-from ingest_core.cursor.frontier import closed_ids
 from ingest_core.model.codes import CursorType, EventType, NamespaceScope
 from ingest_core.model.namespace import Namespace
 from ingest_core.store.cursors.events import append_event
@@ -12,6 +11,7 @@ from ingest_core.store.cursors.store import open_cursor
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 from tests.support.books import PARTITION, at
 from tests.support.breaking import crash_at_every_step, together
+from tests.support.frontiers import closed_ids
 from tests.support.tables import change, contents, explain, rows
 from tests.support.wiring import Stores
 

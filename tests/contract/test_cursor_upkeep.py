@@ -3,7 +3,7 @@
 import pytest
 
 from ingest_core.cursor.choice import one_of
-from ingest_core.cursor.rebuild import Verdict, applied
+from ingest_core.cursor.rebuild import CursorVerdict, applied
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
@@ -21,7 +21,7 @@ class TestRebuild:
         for hour in (0, 2, 1):
             cover(stores, hour, hour + 1)
         rebuilt = stores.cursor_reports.rebuild(NAMESPACE)
-        assert (rebuilt.verdict, rebuilt.stored, rebuilt.agrees) == (Verdict.EQUAL, format_instant(at(3)), True)
+        assert (rebuilt.verdict, rebuilt.stored, rebuilt.agrees) == (CursorVerdict.EQUAL, format_instant(at(3)), True)
 
     def test_a_value_behind_its_events_moves_forward(self, stores: Stores) -> None:
         open_at(stores, 0)

@@ -11,7 +11,6 @@ from ingest_core.model.codes import Operation, TaskStatus
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.planning.request import PlanRequest
-from ingest_core.registry.compile import compile_spec
 from ingest_core.store.schema.tables import (
     ing_item,
     ing_partition_control,
@@ -21,6 +20,7 @@ from ingest_core.store.schema.tables import (
 )
 from tests.contract.test_refresh import ANSWER, REFRESHED
 from tests.support.books import SOURCE, at, source_rows
+from tests.support.compiling import compile_spec
 from tests.support.tables import column, rows
 from tests.support.wiring import Stores, runner_of
 from tests.support.working import claim, plan_harvest, trigger

@@ -14,7 +14,7 @@ from ingest_core.model.id_range import IdRange, Without, range_of, unset_part
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, Place
+from ingest_core.planning.estimate import Estimate, WindowPart
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_estimate, ing_plan_slice, ing_task
 from tests.support.books import at
@@ -58,7 +58,7 @@ def desk(database: Database) -> Desk:
     )
 
 
-def places(desk: Desk) -> list[Place]:
+def places(desk: Desk) -> list[WindowPart]:
     """What each task owns, in the order in which they were written."""
     return [
         (Window(row["window_from"], row["window_to"]), range_of(row["params"].get("range")))

@@ -12,7 +12,7 @@ from ingest_core.model.codes import ControlState, TaskStatus
 from ingest_core.model.id_range import IdRange, Without, range_of, unset_part
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Place
+from ingest_core.planning.estimate import WindowPart
 from ingest_core.planning.reslice import ResliceReport
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import (
@@ -62,7 +62,7 @@ def too_big(desk: Desk, start: float = 0, end: float = 1, **how: Any) -> Run:
     return run
 
 
-def places(desk: Desk) -> list[Place]:
+def places(desk: Desk) -> list[WindowPart]:
     """What each task owns, in the order in which they were written."""
     return [
         (Window(row["window_from"], row["window_to"]), range_of(row["params"].get("range")))

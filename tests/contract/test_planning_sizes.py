@@ -13,7 +13,7 @@ from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, History, Place
+from ingest_core.planning.estimate import Estimate, History, WindowPart
 from ingest_core.planning.ports import FRESH
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_arrival, ing_cursor, ing_estimate
@@ -42,7 +42,7 @@ def count(records: int) -> Estimate:
     return Estimate(records, EstimateMethod.COUNT)
 
 
-def known(desk: Desk, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
+def known(desk: Desk, spec: SpecSnapshot, window: Window) -> dict[WindowPart, Estimate]:
     with desk.plans.look() as transaction:
         return transaction.estimates(spec, window)
 
@@ -58,7 +58,7 @@ def came(desk: Desk, namespace: Namespace, hour: float) -> Arrivals:
 
 
 def test_what_the_provider_said_is_kept_by_window_and_by_range(desk: Desk, spec: SpecSnapshot) -> None:
-    said: Mapping[Place, Estimate] = {
+    said: Mapping[WindowPart, Estimate] = {
         (hours(0, 1), None): count(7),
         (hours(0, 1), HALF): count(5),
         (hours(0, 1), OTHER_HALF): Estimate(2, EstimateMethod.FIRST_PAGE),
@@ -137,7 +137,7 @@ def test_a_refresh_by_id_makes_no_history(desk: Desk, spec: SpecSnapshot) -> Non
 def test_history_is_of_the_newest_windows(desk: Desk, spec: SpecSnapshot) -> None:
     """Of more than fifty, the fifty newest by their own time, whenever they were read."""
     newest_first = [hours(hour, hour + 1) for hour in reversed(range(60))]
-    held: dict[Place, Estimate] = {
+    held: dict[WindowPart, Estimate] = {
         (one, None): Estimate(1 if one.start < at(10) else 100, EstimateMethod.OBSERVED) for one in newest_first
     }
     desk.plans.save_estimates(spec, held)
@@ -149,7 +149,7 @@ class Provider:
     """A Probe that knows how many records each minute has."""
 
     per_minute: int
-    asked: list[Place] = field(default_factory=list)
+    asked: list[WindowPart] = field(default_factory=list)
 
     def ask(self, spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
         """Its count."""

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_coverage
+from ingest_core.cursor.frontier import fold_frontier, whole_coverage
 from ingest_core.execution.ports import Run
 from ingest_core.model.codes import LIVE_TASKS, NamespaceScope, Operation, PlanStatus, TaskStatus
 from ingest_core.model.errors import BadInput
@@ -23,6 +23,7 @@ from ingest_core.planning.report import PlanReport
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_cursor, ing_plan, ing_reslice_request, ing_task
 from tests.support.books import at
+from tests.support.frontiers import fold_frontier_down
 from tests.support.planning_store import (
     BACKFILL,
     LEASE_SECONDS,

@@ -13,9 +13,9 @@ from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import AuthSpec
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest
-from ingest_core.registry.compile import compile_spec
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_item, ing_quarantine, ing_task_run_batch
 from tests.support.books import SOURCE, at, source_rows
+from tests.support.compiling import compile_spec
 from tests.support.tables import change, column, rows
 from tests.support.wiring import Stores, runner_of
 from tests.support.working import claim, plan_harvest, trigger

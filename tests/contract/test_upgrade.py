@@ -11,7 +11,6 @@ from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import Refused
 from ingest_core.model.namespace import harvest_namespace
 from ingest_core.planning.request import PlanRequest, Trigger
-from ingest_core.registry.compile import compile_spec
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.dictionary import seed_dictionary
 from ingest_core.store.schema.tables import SOURCE_TABLES, ing_schema_info, ing_task
@@ -26,6 +25,7 @@ from tests.conftest import DatabaseFactory
 from tests.contract.test_schema import catalogue
 from tests.support.books import as_compiled
 from tests.support.breaking import crash_at_every_step
+from tests.support.compiling import compile_spec
 from tests.support.level_one import GOLDEN, LEVEL, OLD_ROWS, create_level_one, old_snapshot, plan_as_then, window_of
 from tests.support.specs import NOW, at, crossref_spec
 from tests.support.tables import contents, rows

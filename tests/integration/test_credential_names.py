@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest_core.bootstrap import check_rows, open_app, upgrade_database
+from ingest_core.bootstrap import check_rows, open_core_app, upgrade_database
 from ingest_core.execution.ports import CredentialMissing, CredentialRefused
 from ingest_core.model.codes import ErrorLevel, SchedulerCode
 from ingest_core.model.credential_names import SHIPPED, SHIPPED_NAMES, CredentialNames, how_to_allow, is_reserved
@@ -151,7 +151,7 @@ def _document(place: str, reference: str) -> dict[str, object]:
 def test_an_upgrade_says_what_to_set_for_a_source_that_is_already_there(tmp_path: Path, place: str) -> None:
     settings = Settings(home=tmp_path, database_url=f"sqlite:///{tmp_path}/patra.db")
     assert upgrade_database(settings)["warnings"] == []
-    with open_app(settings, timedelta(0)) as app:
+    with open_core_app(settings, timedelta(0)) as app:
         app.registry.apply([rows_of_document(_document(place, "env:MUSEUM_KEY"))])
         with pytest.raises(SpecInvalid, match="add MUSEUM_KEY to PATRA_CREDENTIAL_NAMES"):
             app.planner.plan(PlanRequest("crossref"), Trigger(SchedulerCode.CLI, "t"))

@@ -26,7 +26,7 @@ from ingest_core import settings as settings_module
 from ingest_core.bootstrap import (
     App,
     check_rows,
-    open_app,
+    open_core_app,
     open_upstream,
     signing_hooks,
     strategies,
@@ -291,7 +291,7 @@ def _use(form: parameters.Form, app: App) -> None:
 
 def _form_faults(form: type[parameters.Form], every: int) -> dict[str, str]:
     found = {}
-    with open_app() as app:
+    with open_core_app() as app:
         for number, (name, given) in enumerate(_filled(form)):
             if number % every:
                 continue

@@ -10,7 +10,7 @@ from prefect.blocks.system import Secret
 from prefect.exceptions import ObjectNotFound
 
 from flows.process.application import read_prefect_secret
-from ingest_core.bootstrap import open_app, upgrade_database
+from ingest_core.bootstrap import open_core_app, upgrade_database
 from ingest_core.execution.ports import CredentialMissing
 from ingest_core.inspection.check_source import CheckRequest, SourceCheck
 from ingest_core.model.codes import AuthType, ErrorLevel, SchedulerCode
@@ -90,7 +90,7 @@ def test_compiling_and_looking_at_a_source_reads_no_secret(kind: str) -> None:
 def test_planning_reads_no_secret_and_stores_only_its_reference(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database_url=f"sqlite:///{tmp_path}/patra.db", credential_names=DEMO_NAMES)
     upgrade_database(settings)
-    with open_app(settings, timedelta(0), {"env": forbidden}) as app:
+    with open_core_app(settings, timedelta(0), {"env": forbidden}) as app:
         document = crossref_document(credential={"auth": "BEARER", "ref": "env:DEMO_KEY"})
         app.registry.apply([rows_of_document(document)])
         report = app.planner.plan(PlanRequest("crossref"), Trigger(SchedulerCode.CLI, "t"))

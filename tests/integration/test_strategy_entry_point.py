@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ingest_core.bootstrap import App, check_source, open_app, strategies, upgrade_database
+from ingest_core.bootstrap import App, check_source, open_core_app, strategies, upgrade_database
 from ingest_core.model.codes import SchedulerCode, SliceStrategy
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.registry.problems import SpecInvalid
@@ -113,7 +113,7 @@ def test_an_installed_strategy_is_found() -> None:
 @pytest.mark.usefixtures("_weekly")
 def test_it_plans_under_its_own_code_and_nothing_else_changes(settings: Settings) -> None:
     upgrade_database(settings)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         report = planned(app, "WEEKLY", "2026-01-01", "2026-01-20")
         again = app.planner.plan(
             PlanRequest("crossref", user_from=at("2026-01-01"), user_to=at("2026-01-20")),
@@ -138,7 +138,7 @@ def test_it_plans_under_its_own_code_and_nothing_else_changes(settings: Settings
 @pytest.mark.usefixtures("_weekly")
 def test_it_may_be_chosen_for_one_plan(settings: Settings) -> None:
     upgrade_database(settings)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         overrides = {"slicing.strategy": "WEEKLY", "slicing.probe_budget": "0"}
         request = PlanRequest("crossref", user_from=at("2026-01-05"), user_to=at("2026-01-19"), overrides=overrides)
         report = app.planner.dry_run(request, at("2026-03-10")).json()
@@ -151,7 +151,7 @@ def test_upgrading_again_after_installing_adds_its_code(
 ) -> None:
     upgrade_database(settings)
     install(tmp_path, MODULE, WEEKS, f"weekly = {MODULE}:WeekStrategy", monkeypatch)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         kind = sys_dict_item.c.type_code == "ing_slice_strategy"
         assert "WEEKLY" not in values(app, sys_dict_item.c.item_code, kind)
         upgrade_database(settings)
@@ -162,7 +162,7 @@ def test_upgrading_again_after_installing_adds_its_code(
 @pytest.mark.parametrize("strategy", ["WEEKLY", "HYBRID", "CURSOR_LANDMARK", "VOLUME_BUDGET", "ID_RANGE"])
 def test_what_cannot_cut_a_window_is_refused_when_it_is_compiled(settings: Settings, strategy: str) -> None:
     upgrade_database(settings)
-    with open_app(settings) as app, pytest.raises(SpecInvalid) as refused:
+    with open_core_app(settings) as app, pytest.raises(SpecInvalid) as refused:
         planned(app, strategy, "2026-01-01", "2026-01-20")
     problems = {(problem.rule, problem.key, problem.value, problem.remedy) for problem in refused.value.problems}
 
@@ -179,7 +179,7 @@ def test_the_strategy_of_the_docs_plans_by_month(
     module = "month_slices"
     install(tmp_path, module, code, entry.replace('"', ""), monkeypatch)
     upgrade_database(settings)
-    with open_app(settings) as app:
+    with open_core_app(settings) as app:
         report = planned(app, "BY_MONTH", "2025-11-15", "2026-02-03")
         days = slice_days(app)
     sys.modules.pop(module)

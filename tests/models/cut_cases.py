@@ -12,7 +12,7 @@ from ingest_core.model.instant import MICROSECOND, MILLISECOND, UNIT_LENGTH, Gri
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import WindowSpec
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, Estimator, History, Place, StoredEstimates
+from ingest_core.planning.estimate import Estimate, Estimator, History, StoredEstimates, WindowPart
 from ingest_core.planning.needs import Need
 from ingest_core.planning.sizing import Sizing
 from ingest_core.planning.strategies.time_slices import TimeCutter
@@ -158,7 +158,9 @@ def estimators(draw: st.DrawFn, needs: list[Need]) -> Estimator:
 
 
 def _remembered(needs: list[Need], records: int) -> StoredEstimates:
-    known: dict[Place, Estimate] = {(need.window, None): Estimate(records, EstimateMethod.COUNT) for need in needs[1:]}
+    known: dict[WindowPart, Estimate] = {
+        (need.window, None): Estimate(records, EstimateMethod.COUNT) for need in needs[1:]
+    }
     return StoredEstimates(700, known, History(records, needs[0].window.length))
 
 

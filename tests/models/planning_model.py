@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from typing import cast
 
-from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_coverage
+from ingest_core.cursor.frontier import fold_frontier, whole_coverage
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.cursor import Coverage, CursorState
 from ingest_core.model.id_range import IdRange
@@ -23,6 +23,7 @@ from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.strategies.strategy import Piece, SliceContext
 from ingest_core.planning.strategies.time_slices import TimeStrategy
 from ingest_core.registry.compile import Compiled
+from tests.support.frontiers import fold_frontier_down
 
 # --- estimators ---------------------------------------------------------------------------------
 

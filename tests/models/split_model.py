@@ -19,7 +19,7 @@ from ingest_core.model.cursor import Coverage
 from ingest_core.model.namespace import harvest_namespace
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import AuthSpec, RateSpec, SpecSnapshot
-from ingest_core.planning.estimate import Estimate, Place, ProbingEstimator, StoredEstimates, probe_budget
+from ingest_core.planning.estimate import Estimate, ProbingEstimator, StoredEstimates, WindowPart, probe_budget
 from ingest_core.planning.needs import Need
 from ingest_core.planning.ports import PlanStore, Reslice
 from ingest_core.planning.reslice import Reslicer
@@ -96,7 +96,7 @@ class Gate(ScriptedGate):
 class NoStore:
     """A PlanStore that keeps nothing."""
 
-    def save_estimates(self, _spec: SpecSnapshot, _found: Mapping[Place, Estimate]) -> None: ...
+    def save_estimates(self, _spec: SpecSnapshot, _found: Mapping[WindowPart, Estimate]) -> None: ...
 
 
 def source(rules: str, budget: int, total: str = "exact", target: int | None = None) -> SpecSnapshot:

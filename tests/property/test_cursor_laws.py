@@ -10,21 +10,20 @@ from hypothesis import strategies as st
 
 from ingest_core.cursor.frontier import (
     IdStretch,
-    closed_ids,
     fold_falling,
     fold_frontier,
-    fold_frontier_down,
     fold_rising,
     whole_coverage,
     whole_in_order,
 )
-from ingest_core.cursor.rebuild import Verdict, judge
+from ingest_core.cursor.rebuild import CursorVerdict, compare_with_events
 from ingest_core.cursor.timeline import find_holes, replay
 from ingest_core.model.codes import TimeUnit
 from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.window import Window
 from ingest_core.planning.needs import LONG_SETTLED, Need, needs_by_range, needs_reading, settled_until, survey
+from tests.support.frontiers import closed_ids, fold_frontier_down
 from tests.support.specs import crossref_spec
 from tests.support.strategies import HORIZON, ORIGIN, minute, minute_window, minute_windows, minutes_of, window_lists
 
@@ -144,10 +143,10 @@ def test_holes_and_coverage_make_the_whole(start: int, until: int, read: list[Wi
 
 @given(STARTS, STARTS, st.booleans())
 def test_a_value_is_ahead_of_its_events_or_behind_or_there(stored: int, told: int, falling: bool) -> None:
-    verdict = judge(stored, told, descending=falling)
-    assert judge(-stored, -told, descending=not falling) == verdict
-    assert (verdict == Verdict.EQUAL) == (stored == told)
-    assert (verdict == Verdict.BEHIND) == ((stored > told) if falling else (stored < told))
+    verdict = compare_with_events(stored, told, descending=falling)
+    assert compare_with_events(-stored, -told, descending=not falling) == verdict
+    assert (verdict == CursorVerdict.EQUAL) == (stored == told)
+    assert (verdict == CursorVerdict.BEHIND) == ((stored > told) if falling else (stored < told))
 
 
 CONFIG = crossref_spec().time.model_copy(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest_core.execution.deletion import decide_deletions, now_gone
-from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
+from ingest_core.execution.overwrite import PageWrites, Stored, decide_fills, decide_overwrites
 from ingest_core.model.codes import GoneReason, OnEqual
 from ingest_core.model.record import Gone, Record
 from ingest_core.store.records.item_writer import NO_TIME
@@ -37,7 +37,7 @@ NOT_FOUND = st.builds(deletion, IDS, st.none(), st.just(GoneReason.NOT_FOUND))
 ENTRIES = st.lists(RECORDS | REPORTS | NOT_FOUND, max_size=6)
 
 
-def decide(store: Store, entries: Sequence[Entry], rule: OnEqual | None, asked_at: datetime) -> Verdict:
+def decide(store: Store, entries: Sequence[Entry], rule: OnEqual | None, asked_at: datetime) -> PageWrites:
     """The verdict on a page, as the store takes it."""
     records = [one for one in entries if isinstance(one, Record)]
     deletions, rest = decide_deletions([one for one in entries if isinstance(one, Gone)], records, store, asked_at)

@@ -13,8 +13,8 @@ from ingest_core.execution.expiry import (
     MAX_EXPIRIES,
     STORM_SPAN,
     Expiry,
+    ExpiryDecision,
     LostWorker,
-    Verdict,
     decide_expiry,
 )
 from tests.support.strategies import ORIGIN
@@ -22,9 +22,9 @@ from tests.support.strategies import ORIGIN
 GAPS = st.lists(st.integers(1, 1200), min_size=1, max_size=MAX_EXPIRIES + 3)
 
 
-def lose(losses: list[tuple[datetime, str]], others: list[LostWorker]) -> list[Verdict]:
+def lose(losses: list[tuple[datetime, str]], others: list[LostWorker]) -> list[ExpiryDecision]:
     """What is decided of one task as it is lost with these workers, until it is FAILED; others are lost without it."""
-    verdicts: list[Verdict] = []
+    verdicts: list[ExpiryDecision] = []
     expiry = Expiry(1, "")
     for now, owner in losses:
         expiry = Expiry(1, owner, expiry.count, expiry.blamed, expiry.last_at, expiry.last_owner)

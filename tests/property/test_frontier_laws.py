@@ -3,10 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_as_of, whole_coverage
+from ingest_core.cursor.frontier import fold_frontier, whole_as_of, whole_coverage
 from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange, missing_ranges
 from ingest_core.model.window import Window
+from tests.support.frontiers import fold_frontier_down
 from tests.support.strategies import HORIZON, id_ranges, minute, minute_window, minutes_of, numbers_of, window_lists
 
 STARTS = st.integers(0, HORIZON)

@@ -16,7 +16,7 @@ from prefect.exceptions import PrefectHTTPStatusError
 
 from flows.slots import slot as slots_module
 from flows.slots.caps import TOTAL, limit_name
-from flows.slots.slot import Slot, Slots, Standing
+from flows.slots.slot import HeldSlot, LeaseState, Slots
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import Unreachable
@@ -132,7 +132,7 @@ steps = st.lists(
 )
 
 
-def do(what: str, how: int, server: FakePrefect, slots: Slots, held: list[Slot]) -> None:
+def do(what: str, how: int, server: FakePrefect, slots: Slots, held: list[HeldSlot]) -> None:
     """One step of a history."""
     match what:
         case "take":
@@ -158,7 +158,7 @@ def do(what: str, how: int, server: FakePrefect, slots: Slots, held: list[Slot])
 def test_no_slot_is_freed_twice_whatever_becomes_of_requests(history: list[tuple[tuple[str, int], list[str]]]) -> None:
     server = FakePrefect()
     with slots_at(server) as slots:
-        held: list[Slot] = []
+        held: list[HeldSlot] = []
         for (what, how), script in history:
             server.script = list(script)
             do(what, how, server, slots, held)
@@ -179,14 +179,14 @@ def test_a_slot_serves_until_it_may_be_anothers_and_on_if_it_is_nobodys() -> Non
         server.now += LEASE_SECONDS + 1
         assert not slot.lasts
         slots.renew()
-        assert (slot.standing, slot.lasts) == (Standing.EXPIRED, False)
+        assert (slot.state, slot.lasts) == (LeaseState.EXPIRED, False)
 
         other = slots.take(PARTITION)
         assert other
         server.restart()
         slots.renew()
         server.now += 2 * LEASE_SECONDS
-        assert (other.standing, other.lasts) == (Standing.FORGOTTEN, True)
+        assert (other.state, other.lasts) == (LeaseState.FORGOTTEN, True)
 
 
 @pytest.mark.parametrize(("fate", "asked"), [("lost", 1), ("away", 1), ("busy", slots_module._TRIES)])
@@ -215,5 +215,5 @@ def test_a_server_that_answers_in_the_end_has_every_slot_back(seconds: int, even
             assert slot
             server.script = list(script)
             slot.release()
-            assert slot.standing == Standing.RETURNED
+            assert slot.state == LeaseState.RETURNED
     assert server.taken == OTHERS

@@ -7,9 +7,10 @@ from ingest_core.model.codes import Operation
 from ingest_core.model.namespace import harvest_namespace
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.compile import Compiled, compile_spec
+from ingest_core.registry.compile import Compiled
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.source_file import SourceFile
+from tests.support.compiling import compile_spec
 
 A = TypeVar("A")
 B = TypeVar("B")

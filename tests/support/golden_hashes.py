@@ -5,10 +5,10 @@ from typing import Any
 
 from ingest_core.model.canonical import hash_of
 from ingest_core.model.codes import Operation
-from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import rows_of
 from ingest_core.shipped import shipped_sources
+from tests.support.compiling import compile_spec
 from tests.support.specs import NOW
 
 SHANGHAI = timezone(timedelta(hours=8))

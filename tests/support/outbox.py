@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.model.canonical import hash_of
-from ingest_core.model.message import Change, ChangeType, Message, message_of
+from ingest_core.model.message import ChangeType, Message, RecordChange, message_of
 from ingest_core.outbox.ports import Outbox, Publisher
 from ingest_core.outbox.relay import Relay
 from ingest_core.store.engine.database import Database
@@ -21,7 +21,7 @@ CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 
 def message(provider_id: str = "a", sequence: int = 1, attempts: int = 0, **fields: Any) -> Message:
     """A message about a record."""
-    change = Change(
+    change = RecordChange(
         ChangeType.INSERTED, provider_id, CREATED, None, hash_of(sequence), {"title": provider_id, **fields}
     )
     made = message_of(change, "books", "list", {"run_id": 1, "batch_no": sequence})

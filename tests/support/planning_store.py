@@ -22,7 +22,7 @@ from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.task import FlowRun
 from ingest_core.model.window import Window, subtract_windows
-from ingest_core.planning.estimate import Place, Probe
+from ingest_core.planning.estimate import Probe, WindowPart
 from ingest_core.planning.plan import PlanSettings
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest, Trigger
@@ -248,7 +248,7 @@ def task_windows(database: Database, *where: sa.ColumnElement[bool]) -> list[tup
     return in_hours(Window(row["window_from"], row["window_to"]) for row in rows(database, ing_task, *where))
 
 
-def live_places(database: Database) -> dict[str, list[Place]]:
+def live_places(database: Database) -> dict[str, list[WindowPart]]:
     """What live tasks and open re-slice requests own, by namespace."""
     task, asked = ing_task, ing_reslice_request
     live = sa.select(task.c.namespace_key, task.c.window_from, task.c.window_to, task.c.params).where(
@@ -259,7 +259,7 @@ def live_places(database: Database) -> dict[str, list[Place]]:
         .join(task, task.c.id == asked.c.task_id)
         .where(asked.c.status_code == ResliceStatus.OPEN.value)
     )
-    places: dict[str, list[Place]] = {}
+    places: dict[str, list[WindowPart]] = {}
     with database.read() as connection:
         for key, start, end, params in connection.execute(live):
             places.setdefault(key, []).append((Window(start, end), range_of(params.get("range"))))

@@ -17,10 +17,10 @@ from ingest_core.model.window import Window
 from ingest_core.planning.estimate import Estimate
 from ingest_core.planning.slicing import Drafter, SliceDraft
 from ingest_core.planning.strategies.strategy import Piece
-from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.shipped import shipped_sources
+from tests.support.compiling import compile_spec
 from tests.support.yaml_text import read_yaml, yaml_of
 
 CROSSREF_TEXT = shipped_sources()["crossref.yaml"]

@@ -8,10 +8,11 @@ import pytest
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.registry.compile import compile_spec, endpoint_for
+from ingest_core.registry.compile import endpoint_for
 from ingest_core.registry.limits import rate_part
 from ingest_core.registry.merge import merge_layers
 from ingest_core.registry.problems import Problem, SpecInvalid
+from tests.support.compiling import compile_spec
 from tests.support.specs import NOW, at, compile_document, crossref_document, crossref_spec, rows_of_document
 
 ENDPOINT = crossref_document()["endpoints"][0]

@@ -13,7 +13,7 @@ from ingest_core.execution.completeness import (
     MAX_PASSES,
     TOTALS,
     Judgement,
-    Verdict,
+    PassVerdict,
     endless_reason,
     judge_end,
 )
@@ -25,7 +25,7 @@ from tests.support.specs import at
 SECOND: dict[str, Any] = {"passes": 1, "last_pass_from": at("10:00")}
 
 
-def judged(distinct: int, *, agrees: bool = False, can_cut: bool = True, **given: Any) -> Verdict:
+def judged(distinct: int, *, agrees: bool = False, can_cut: bool = True, **given: Any) -> PassVerdict:
     """The verdict on a pass with that many distinct records; the rest is the checkpoint's."""
     limit = given.pop("max_shortfall", None)
     checkpoint = Checkpoint(page_no=3, as_of=at("11:00"), ended=True, **given)

@@ -10,7 +10,7 @@ import yaml
 from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
 from flows.deploying.forms import form_schema
 from flows.deploying.harvests import harvest_deployments, obsolete_harvests
-from flows.deploying.report import Change, Changes, DeployReport, Did, Kind
+from flows.deploying.report import ChangeKind, Changes, DeployChange, DeployReport, Did
 from flows.deploying.schedules import (
     PresentSchedule,
     WantedSchedule,
@@ -172,7 +172,7 @@ def test_a_form_is_headed_by_what_it_is_about_and_its_sources_are_a_choice() -> 
 
 def test_a_dry_run_writes_down_and_does_nothing() -> None:
     done: list[str] = []
-    change = Change(Kind.POOL, "patra", Did.CREATED)
+    change = DeployChange(ChangeKind.POOL, "patra", Did.CREATED)
     for dry_run in (True, False):
         changes = Changes(dry_run)
         changes.make(lambda: done.append("act"), change)

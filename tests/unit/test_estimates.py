@@ -8,7 +8,7 @@ from ingest_core.model.id_range import IdRange
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, History, Place, ProbingEstimator, StoredEstimates, probe_budget
+from ingest_core.planning.estimate import Estimate, History, ProbingEstimator, StoredEstimates, WindowPart, probe_budget
 from tests.support.specs import crossref_spec, span
 
 COUNT, HISTORY, FIRST_PAGE, CONSTANT, SHARE = (
@@ -23,7 +23,7 @@ class Provider:
 
     def __init__(self, answer: Estimate | None) -> None:
         self.answer = answer
-        self.asked: list[Place] = []
+        self.asked: list[WindowPart] = []
 
     def ask(self, _spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
         """What it knows."""

@@ -12,11 +12,11 @@ from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 from ingest_core.registry.columns import iso_span
-from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.export import document_of, export_source
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.shipped import shipped_sources
+from tests.support.compiling import compile_spec
 from tests.support.small_source import Document, rows_from, small_document, small_endpoint
 from tests.support.source_documents import documents
 from tests.support.specs import NOW, at

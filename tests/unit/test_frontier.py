@@ -2,9 +2,10 @@
 
 import pytest
 
-from ingest_core.cursor.frontier import fold_frontier, fold_frontier_down, whole_as_of, whole_coverage
+from ingest_core.cursor.frontier import fold_frontier, whole_as_of, whole_coverage
 from ingest_core.model.cursor import Coverage
 from ingest_core.model.id_range import IdRange, missing_ranges
+from tests.support.frontiers import fold_frontier_down
 from tests.support.specs import at, read_at, span
 
 

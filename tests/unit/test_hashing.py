@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from ingest_core.model.canonical import canonical_json, hash_of
 from ingest_core.model.codes import Operation
 from ingest_core.model.expression import EVERYTHING
-from ingest_core.registry.compile import compile_spec
 from ingest_core.registry.query_text import parse_query
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import rows_of
 from ingest_core.shipped import shipped_sources
+from tests.support.compiling import compile_spec
 from tests.support.golden_hashes import GOLDEN
 from tests.support.specs import NOW
 from tests.support.strategies import instants, json_values

@@ -7,15 +7,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ingest_core.model.codes import GoneReason
-from ingest_core.model.message import Change, ChangeType, delivery_key, message_of, wire_json
+from ingest_core.model.message import ChangeType, RecordChange, delivery_key, message_of, wire_json
 from ingest_core.model.record import Gone
 from tests.support.outbox import message
 
 STAMP = datetime(2026, 1, 2, tzinfo=UTC)
-CHANGE = Change(ChangeType.INSERTED, "10.1/a", STAMP, None, "f" * 64, {"title": "A"})
+CHANGE = RecordChange(ChangeType.INSERTED, "10.1/a", STAMP, None, "f" * 64, {"title": "A"})
 
 
-def keys(change: Change, source: str = "crossref", endpoint: str = "works") -> tuple[str, str]:
+def keys(change: RecordChange, source: str = "crossref", endpoint: str = "works") -> tuple[str, str]:
     made = message_of(change, source, endpoint, {})
     return made.dedup_key, made.ordering_key
 
@@ -36,7 +36,7 @@ def test_the_keys_of_a_version_are_always_the_same() -> None:
     ],
     ids=["update time", "version", "payload", "time of asking", "deletion", "merge"],
 )
-def test_another_version_of_a_record_is_another_message_of_the_same_order(changed: Change) -> None:
+def test_another_version_of_a_record_is_another_message_of_the_same_order(changed: RecordChange) -> None:
     assert keys(changed)[0] != keys(CHANGE)[0]
     assert keys(changed)[1] == keys(CHANGE)[1]
 

@@ -9,7 +9,7 @@ from ingest_core.execution.routing import Router
 from ingest_core.model.codes import ExprOp, Operation
 from ingest_core.model.namespace import harvest_namespace
 from ingest_core.model.spec import RuleSpec, SpecSnapshot
-from ingest_core.registry.compile import compile_spec
+from tests.support.compiling import compile_spec
 from tests.support.level_one import GOLDEN, OLD_ROWS, old_snapshot, window_of
 from tests.support.specs import NOW, at, crossref_spec, drafted, page_of
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
+from ingest_core.execution.overwrite import PageWrites, Stored, decide_fills, decide_overwrites
 from ingest_core.model.codes import OnEqual
 from ingest_core.model.record import Record
 from tests.support.specs import at
@@ -16,7 +16,7 @@ def record(provider_id: str = "a", updated_at: str = "10:00", payload_hash: str 
 
 def decide(
     *records: Record, stored: Stored | None = STORED, on_equal: OnEqual = OnEqual.KEEP, asked_at: str = "12:00"
-) -> Verdict:
+) -> PageWrites:
     return decide_overwrites(records, {"a": stored} if stored else {}, on_equal, at(asked_at))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest_core.execution.decode import decode_page, document_of
+from ingest_core.execution.decode import decode_page, parse_document
 from ingest_core.execution.ports import Request
 from ingest_core.inspection.check_source import CheckRequest, SourceCheck
 from ingest_core.inspection.local_gate import LocalGate
@@ -30,7 +30,9 @@ COUNTED = spec_of(total="$.message.total")
 def warnings(spec: SpecSnapshot, records: int = SIZE, times: tuple[str, ...] = (), **message: Any) -> list[str]:
     """What is said of a page of so many records with this around them."""
     body = json.dumps({"message": {"items": [{}] * records, **message}}).encode()
-    return page_warnings(spec, FirstPage(decode_page(body, spec), document_of(body, spec), [at(one) for one in times]))
+    return page_warnings(
+        spec, FirstPage(decode_page(body, spec), parse_document(body, spec), [at(one) for one in times])
+    )
 
 
 def one(spec: SpecSnapshot, **page: Any) -> str:

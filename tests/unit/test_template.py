@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingest_core.model.template import FUNCTIONS, Slot, TemplateError, parse_template, percent_encode
+from ingest_core.model.template import FUNCTIONS, Placeholder, TemplateError, parse_template, percent_encode
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -130,8 +130,8 @@ class TestErrors:
         assert rebuilt == text
 
 
-def _written(part: str | Slot) -> str:
-    if isinstance(part, Slot):
+def _written(part: str | Placeholder) -> str:
+    if isinstance(part, Placeholder):
         return "{" + "|".join((part.name, *part.functions)) + "}"
     return part.replace("{", "{{").replace("}", "}}")
 

@@ -11,7 +11,7 @@ import pytest
 
 from ingest_core.model.id_range import IdRange, unset_part
 from ingest_core.model.slice_codes import EstimateMethod
-from ingest_core.planning.estimate import Estimate, History, Place, StoredEstimates
+from ingest_core.planning.estimate import Estimate, History, StoredEstimates, WindowPart
 from ingest_core.planning.needs import Need
 from ingest_core.planning.sizing import Sizing, sizing_of
 from ingest_core.planning.strategies.strategy import Piece, SliceContext
@@ -120,7 +120,7 @@ class TestTooBig:
         assert [shown(piece) for piece in pieces] == ["00-01: 100", "01-02: 100"]
 
     def test_where_only_the_whole_is_known_halves_have_their_share(self) -> None:
-        known: dict[Place, Estimate] = {(span("00:00", "06:00"), None): Estimate(360, EstimateMethod.COUNT)}
+        known: dict[WindowPart, Estimate] = {(span("00:00", "06:00"), None): Estimate(360, EstimateMethod.COUNT)}
         cutter = TimeCutter(crossref_spec().time, Sizing(200, None, None, 9), StoredEstimates(700, known))
         pieces = list(cutter.pieces([Need(span("00:00", "06:00"))]))
 
@@ -154,7 +154,9 @@ class TestAUnitThatIsStillTooBig:
     def test_a_part_that_was_not_counted_is_a_share_and_no_count(self) -> None:
         hour = span("01:00", "02:00")
         counts = {None: 400, IdRange("uid", None, 500): 300}
-        known: dict[Place, Estimate] = {(hour, part): Estimate(n, EstimateMethod.COUNT) for part, n in counts.items()}
+        known: dict[WindowPart, Estimate] = {
+            (hour, part): Estimate(n, EstimateMethod.COUNT) for part, n in counts.items()
+        }
         cutter = TimeCutter(crossref_spec().time, Sizing(100, 200, "uid", 1000), StoredEstimates(700, known))
         above = [piece for piece in cutter.pieces([Need(hour)]) if piece.range and (piece.range.start or 0) > 500]
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.cli import screen
-from flows.process.logs import JsonLines, VisibleRecord, make_records_visible
+from flows.process.logs import JsonFormatter, VisibleRecord, make_records_visible
 from flows.text.markdown import caption, table, text
 from ingest_core.execution.outcomes import error_json
 from ingest_core.gate.taxonomy import UpstreamError, error_of_status
@@ -113,7 +113,7 @@ class TestLogs:
 
     @pytest.mark.usefixtures("records")
     def test_a_json_record_is_one_line(self) -> None:
-        entries = [json.loads(line) for line in self.lines(JsonLines())]
+        entries = [json.loads(line) for line in self.lines(JsonFormatter())]
         assert [entry["message"] for entry in entries] == [f"title {visible(HOSTILE)}", f"failed: {visible(HOSTILE)}"]
         assert HOSTILE.split("\r", maxsplit=1)[0] in entries[1]["exception"]
 

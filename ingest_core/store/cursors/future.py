@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.cursor.rebuild import Verdict, judge
+from ingest_core.cursor.rebuild import CursorVerdict, compare_with_events
 from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import CursorType, EventType
 from ingest_core.model.instant import format_instant
@@ -105,7 +105,7 @@ def set_back(
             _void(connection, namespace, found, now)
         begun = _begin_now(connection, namespace, begun, now)
     told = told_value(connection, namespace, row, begun, now)
-    if judge(row_value(row), told, descending=bool(row.is_descending)) != Verdict.AHEAD:
+    if compare_with_events(row_value(row), told, descending=bool(row.is_descending)) != CursorVerdict.AHEAD:
         return False
     append_event(
         connection,

@@ -18,7 +18,7 @@ from ingest_core.model.instant import to_micros
 from ingest_core.store.engine.json_text import dump_json
 from ingest_core.store.engine.types import RawJson, Utc
 
-Row = Sequence[Any]
+BoundRow = Sequence[Any]
 Binder = Callable[[Any], Any]
 
 _COPY_BEGIN = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
@@ -33,12 +33,12 @@ _MYSQL_STATEMENT_BYTES = 4_000_000  # the server takes 16 MB: a record that is l
 
 
 @dataclass(frozen=True)
-class Rows:
+class BulkInsert:
     """Rows of a table: the columns that differ, by name, and the values of those that are the same in all."""
 
     table: sa.Table
     names: tuple[str, ...]
-    rows: Sequence[Row]
+    rows: Sequence[BoundRow]
     shared: dict[str, Any]
 
     @property
@@ -47,13 +47,13 @@ class Rows:
         return [self.table.c[name] for name in (*self.names, *self.shared)]
 
 
-def insert_rows(connection: sa.Connection, given: Rows) -> None:
+def insert_rows(connection: sa.Connection, given: BulkInsert) -> None:
     """INSERT them all, in their order; IntegrityError when one is there already."""
     if given.rows:
         _INSERT[connection.dialect.name](connection, given)
 
 
-def _insert_sqlite(connection: sa.Connection, given: Rows) -> None:
+def _insert_sqlite(connection: sa.Connection, given: BulkInsert) -> None:
     """Statements of many rows, what the rows share bound once; of few sizes: the driver keeps each with its values."""
     bind = _binders(connection.dialect, given.table, given.names)
     shared, head = _bound_shared(connection.dialect, given), _head(connection.dialect, given)
@@ -78,7 +78,7 @@ def _sqlite_statement(head: str, shared: int, width: int, rows: int) -> str:
     return f"{head} VALUES {', '.join(values)}"
 
 
-def _insert_mysql(connection: sa.Connection, given: Rows) -> None:
+def _insert_mysql(connection: sa.Connection, given: BulkInsert) -> None:
     """Statements of many rows, written here: pymysql would translate every payload character by character."""
     bind = _binders(connection.dialect, given.table, given.names)
     tail = ", ".join(map(_mysql_literal, _bound_shared(connection.dialect, given)))
@@ -111,7 +111,7 @@ def _mysql_literal(value: Any) -> str:
     raise TypeError(f"{type(value).__name__} has no literal here")
 
 
-def _insert_postgres(connection: sa.Connection, given: Rows) -> None:
+def _insert_postgres(connection: sa.Connection, given: BulkInsert) -> None:
     """COPY in its binary form: nothing is escaped, and the server parses next to nothing."""
     pack = [_packer(given.table.c[name]) for name in given.names]
     tail = b"".join(_packer(given.table.c[name])(value) for name, value in given.shared.items())
@@ -161,20 +161,20 @@ def _plain_packer(column: sa.Column[Any]) -> Callable[[Any], bytes]:
     return lambda value: struct.pack(form, value)
 
 
-_INSERT: dict[str, Callable[[sa.Connection, Rows], None]] = {
+_INSERT: dict[str, Callable[[sa.Connection, BulkInsert], None]] = {
     "sqlite": _insert_sqlite,
     "mysql": _insert_mysql,
     "postgresql": _insert_postgres,
 }
 
 
-def _head(dialect: Dialect, given: Rows) -> str:
+def _head(dialect: Dialect, given: BulkInsert) -> str:
     quote = dialect.identifier_preparer
     names = ", ".join(quote.format_column(column) for column in given.columns)
     return f"INSERT INTO {quote.format_table(given.table)} ({names})"
 
 
-def _bound_shared(dialect: Dialect, given: Rows) -> list[Any]:
+def _bound_shared(dialect: Dialect, given: BulkInsert) -> list[Any]:
     bind = _binders(dialect, given.table, tuple(given.shared))
     return [bound(value) if bound else value for bound, value in zip(bind, given.shared.values(), strict=True)]
 

@@ -13,11 +13,9 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError
 
 from ingest_core.model.errors import BadInput
-from ingest_core.store.engine.bulk import Rows, copy_instead, insert_rows
+from ingest_core.store.engine.bulk import copy_instead
 from ingest_core.store.engine.json_text import dump_json, load_json
 from ingest_core.store.engine.types import Utc
-
-__all__ = ["Rows", "insert_rows"]
 
 READ_ONLY = "patra_read_only"
 """The execution option of a connection that will not write."""
@@ -188,7 +186,7 @@ def upsert(
     return statement.on_conflict_do_update(index_elements=list(key), set_=changes)
 
 
-def rows_of(
+def select_by_ids(
     dialect_name: str,
     columns: Sequence[sa.Column[Any]],
     within: sa.ColumnElement[bool],

@@ -14,7 +14,7 @@ from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.task import Task
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, History, Place
+from ingest_core.planning.estimate import Estimate, History, WindowPart
 from ingest_core.planning.ports import FRESH
 from ingest_core.store.engine.database import Database
 from ingest_core.store.engine.dialect import upsert
@@ -37,7 +37,7 @@ def _about(spec: SpecSnapshot) -> sa.ColumnElement[bool]:
 
 
 def insert_estimates(
-    database: Database, connection: sa.Connection, spec: SpecSnapshot, found: Mapping[Place, Estimate]
+    database: Database, connection: sa.Connection, spec: SpecSnapshot, found: Mapping[WindowPart, Estimate]
 ) -> None:
     """Keep what is known of windows and ranges."""
     now = database.now(connection)
@@ -62,7 +62,7 @@ def insert_estimates(
 
 def read_estimates(
     database: Database, connection: sa.Connection, spec: SpecSnapshot, window: Window
-) -> dict[Place, Estimate]:
+) -> dict[WindowPart, Estimate]:
     """What the provider has lately said of windows within this one; the newest answer counts."""
     table, now = ing_estimate, database.now(connection)
     query = (

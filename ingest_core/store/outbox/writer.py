@@ -6,10 +6,10 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from ingest_core.execution.deletion import now_gone
-from ingest_core.execution.overwrite import Stored, Verdict, rank
+from ingest_core.execution.overwrite import PageWrites, Stored, rank
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import OutboxStatus
-from ingest_core.model.message import Change, ChangeType, message_of
+from ingest_core.model.message import ChangeType, RecordChange, message_of
 from ingest_core.model.record import Gone
 from ingest_core.store.engine.dialect import insert_new
 from ingest_core.store.schema.tables import ing_outbox_message
@@ -19,7 +19,7 @@ def write_messages(
     connection: sa.Connection,
     run: Run,
     batch: Batch,
-    verdict: Verdict,
+    verdict: PageWrites,
     stored: Mapping[str, Stored],
     now: datetime,
 ) -> None:
@@ -56,10 +56,10 @@ def write_messages(
     connection.execute(statement, rows)
 
 
-def changes_of(verdict: Verdict, stored: Mapping[str, Stored], asked_at: datetime) -> Iterator[Change]:
+def changes_of(verdict: PageWrites, stored: Mapping[str, Stored], asked_at: datetime) -> Iterator[RecordChange]:
     """What the verdict changed, record by record."""
     for record in verdict.insert.values():
-        yield Change(
+        yield RecordChange(
             ChangeType.INSERTED,
             record.provider_id,
             record.updated_at,
@@ -69,7 +69,7 @@ def changes_of(verdict: Verdict, stored: Mapping[str, Stored], asked_at: datetim
         )
     for record in verdict.update.values():
         newer = rank(record) > rank(stored[record.provider_id])
-        yield Change(
+        yield RecordChange(
             ChangeType.UPDATED,
             record.provider_id,
             record.updated_at,
@@ -80,7 +80,7 @@ def changes_of(verdict: Verdict, stored: Mapping[str, Stored], asked_at: datetim
         )
     for provider_id, fields in verdict.fill.items():
         known = stored[provider_id]
-        yield Change(
+        yield RecordChange(
             ChangeType.UPDATED, provider_id, known.updated_at, known.version, known.payload_hash, fields, asked_at
         )
     for provider_id, one in verdict.mark_gone.items():
@@ -88,12 +88,12 @@ def changes_of(verdict: Verdict, stored: Mapping[str, Stored], asked_at: datetim
             yield from _deletion(one, stored[provider_id], asked_at)
 
 
-def _deletion(one: Gone, known: Stored, asked_at: datetime) -> Iterator[Change]:
+def _deletion(one: Gone, known: Stored, asked_at: datetime) -> Iterator[RecordChange]:
     """The change, if it is news: the record was there, or only now it is known what it was merged into."""
     after = now_gone(one, known, asked_at)
     if known.gone_at is not None and after.merged_into == known.merged_into:
         return
-    yield Change(
+    yield RecordChange(
         ChangeType.GONE,
         one.provider_id,
         after.updated_at,

@@ -10,7 +10,7 @@ from ingest_core.model.codes import ResliceStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import SpecSnapshot
-from ingest_core.planning.estimate import Estimate, Place
+from ingest_core.planning.estimate import Estimate, WindowPart
 from ingest_core.planning.ports import PlanTransaction
 from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.store.engine.database import Database
@@ -69,7 +69,7 @@ class SqlPlanStore:
             values = {"record_remarks": remarks, "updated_at": self._database.now_sql()}
             connection.execute(sa.update(table).where(table.c.id == instance_id).values(values))
 
-    def save_estimates(self, spec: SpecSnapshot, found: Mapping[Place, Estimate]) -> None:
+    def save_estimates(self, spec: SpecSnapshot, found: Mapping[WindowPart, Estimate]) -> None:
         """Keep what the provider said."""
         if found:
             self._database.transact(lambda connection: insert_estimates(self._database, connection, spec, found))

@@ -25,7 +25,7 @@ from ingest_core.model.record import Arrivals
 from ingest_core.model.slice_codes import SignalCode, SignalState
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Estimate, History, Place
+from ingest_core.planning.estimate import Estimate, History, WindowPart
 from ingest_core.planning.needs import LONG_SETTLED
 from ingest_core.planning.ports import Anchor, Control, PlanHead, Reslice, StoredPlan
 from ingest_core.planning.request import MAX_CAMPAIGN_CHARS
@@ -197,7 +197,7 @@ class SqlPlanTransaction:
             for start, end in self._stream(query):
                 yield Window(start, end)
 
-    def estimates(self, spec: SpecSnapshot, window: Window) -> dict[Place, Estimate]:
+    def estimates(self, spec: SpecSnapshot, window: Window) -> dict[WindowPart, Estimate]:
         """What the provider has lately said of windows within this one."""
         return read_estimates(self._database, self._connection, spec, window)
 

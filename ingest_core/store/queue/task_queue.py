@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.execution.expiry import STORM_SPAN, Expiry, LostWorker, Verdict, decide_expiry, expiry_message
+from ingest_core.execution.expiry import STORM_SPAN, Expiry, ExpiryDecision, LostWorker, decide_expiry, expiry_message
 from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, ControlState, Operation, TaskStatus
 from ingest_core.model.lease import Lease, flow_owner
@@ -191,7 +191,7 @@ class SqlTaskQueue:
         return [_due(row) for row in rows]
 
     def _give_back_one(
-        self, connection: sa.Connection, row: sa.Row[Any], verdict: Verdict, now: datetime, error: dict[str, str]
+        self, connection: sa.Connection, row: sa.Row[Any], verdict: ExpiryDecision, now: datetime, error: dict[str, str]
     ) -> None:
         """Queue a task again, later each time; one that takes its worker along must not do so for ever."""
         error = {**error, "message": expiry_message(error["message"], verdict)}

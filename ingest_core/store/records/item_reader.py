@@ -10,7 +10,7 @@ from ingest_core.model.record import Witnesses
 from ingest_core.model.stored_item import ItemChoice, StoredItem
 from ingest_core.model.task import Task
 from ingest_core.store.engine.database import Database
-from ingest_core.store.engine.dialect import rows_of
+from ingest_core.store.engine.dialect import select_by_ids
 from ingest_core.store.schema.tables import ing_item
 
 PAGE = 500
@@ -76,7 +76,7 @@ def read_witnesses(connection: sa.Connection, task: Task, ids: list[str]) -> Wit
     )
     at_stake = 0
     for start in range(0, len(ids), PAGE):
-        named = rows_of(
+        named = select_by_ids(
             connection.dialect.name, [item.c.provider_id], within, item.c.provider_id, ids[start : start + PAGE]
         )
         at_stake += len(connection.execute(named).all())

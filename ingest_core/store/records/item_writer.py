@@ -8,14 +8,15 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from ingest_core.execution.deletion import decide_deletions, now_gone
-from ingest_core.execution.overwrite import Stored, Verdict, decide_fills, decide_overwrites
+from ingest_core.execution.overwrite import PageWrites, Stored, decide_fills, decide_overwrites
 from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.canonical import hash_text
 from ingest_core.model.clock import CLOCK_SLACK
 from ingest_core.model.codes import GoneReason, ItemState, OnEqual, OnRefresh, Operation
 from ingest_core.model.instant import EPOCH
 from ingest_core.model.record import Counts, Gone, PageOutcome, Record
-from ingest_core.store.engine.dialect import Rows, insert_rows, locked, rows_of, upsert
+from ingest_core.store.engine.bulk import BulkInsert, insert_rows
+from ingest_core.store.engine.dialect import locked, select_by_ids, upsert
 from ingest_core.store.outbox.writer import write_messages
 from ingest_core.store.records.quarantine_writer import QuarantineWriter
 from ingest_core.store.schema.tables import ing_item
@@ -78,7 +79,7 @@ class ItemWriter:
             return 0
         return sum(window.start <= record.updated_at < min(watermark, window.end) for record in changed)
 
-    def _write_records(self, records: list[Record], gone: list[Gone]) -> Verdict:
+    def _write_records(self, records: list[Record], gone: list[Gone]) -> PageWrites:
         """Decide against the locked rows; a row another worker inserted meanwhile is decided again."""
         ids = sorted({one.provider_id for one in records} | {one.provider_id for one in gone})
         with_fields = self._fills or (self.publishing and bool(gone))
@@ -97,7 +98,7 @@ class ItemWriter:
             return verdict
         raise RuntimeError(f"run {self.run.run_id}, batch {self.batch.batch_no}: records kept being inserted elsewhere")
 
-    def _decide(self, records: list[Record], gone: list[Gone], stored: dict[str, Stored]) -> Verdict:
+    def _decide(self, records: list[Record], gone: list[Gone], stored: dict[str, Stored]) -> PageWrites:
         asked_at = self.batch.asked_at
         deletions, records = decide_deletions(gone, records, stored, asked_at)
         if self._fills:
@@ -110,7 +111,7 @@ class ItemWriter:
         columns = [ing_item.c[name] for name in (*names, *_GONE, *(["record"] if with_fields else []))]
         dialect_name, within = self.connection.dialect.name, sa.and_(*self._mine())
         for start in range(0, len(ids), _IN_LIST):
-            query = rows_of(dialect_name, columns, within, ing_item.c.provider_id, ids[start : start + _IN_LIST])
+            query = select_by_ids(dialect_name, columns, within, ing_item.c.provider_id, ids[start : start + _IN_LIST])
             for row in self.connection.execute(locked(query)):
                 found[row.provider_id] = Stored(
                     row.id,
@@ -148,21 +149,21 @@ class ItemWriter:
         shared = self._shared_values()
         rows: list[tuple[Any, ...]] = [_own_values(record) for record in records]
         if not gone:
-            insert_rows(self.connection, Rows(ing_item, _OWN, rows, shared))
+            insert_rows(self.connection, BulkInsert(ing_item, _OWN, rows, shared))
             return
         del shared["state_code"]
         more = ("state_code", *_GONE)
         rows = [(*row, ItemState.PRESENT.value, *_PRESENT.values()) for row in rows]
         rows += [self._gone_row(one) for one in gone.values()]
         rows.sort(key=lambda row: str(row[0]))
-        insert_rows(self.connection, Rows(ing_item, (*_OWN, *more), rows, shared))
+        insert_rows(self.connection, BulkInsert(ing_item, (*_OWN, *more), rows, shared))
 
     def _gone_row(self, one: Gone) -> tuple[Any, ...]:
         """A record that was deleted before it was ever stored."""
         own: tuple[Any, ...] = (one.provider_id, one.at or NO_TIME, None, NO_PAYLOAD, hash_text(NO_PAYLOAD), {})
         return (*own, ItemState.GONE.value, one.at or self.batch.asked_at, one.reason.value, one.merged_into)
 
-    def _update(self, verdict: Verdict, stored: dict[str, Stored]) -> None:
+    def _update(self, verdict: PageWrites, stored: dict[str, Stored]) -> None:
         if verdict.update:
             key = ("provenance_code", "endpoint_name", "provider_id")
             statement = upsert(self.connection.dialect.name, ing_item, key, (*_CHANGED, *_GONE))

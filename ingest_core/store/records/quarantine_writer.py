@@ -11,7 +11,7 @@ from ingest_core.execution.ports import Batch, Run
 from ingest_core.model.codes import Operation, PlanStatus, QuarantineReason, QuarantineState
 from ingest_core.model.record import BadId, PageOutcome, Rejected
 from ingest_core.model.task import Task
-from ingest_core.store.engine.dialect import locked, rows_of, upsert
+from ingest_core.store.engine.dialect import locked, select_by_ids, upsert
 from ingest_core.store.schema.tables import ing_plan, ing_quarantine
 
 _IN_LIST = 500
@@ -77,7 +77,9 @@ class QuarantineWriter:
         table, ordered = ing_quarantine, sorted(ids)
         dialect_name, within = self.connection.dialect.name, sa.and_(*self._mine(), *which)
         for start in range(0, len(ordered), _IN_LIST):
-            query = rows_of(dialect_name, [table.c.id], within, table.c.provider_id, ordered[start : start + _IN_LIST])
+            query = select_by_ids(
+                dialect_name, [table.c.id], within, table.c.provider_id, ordered[start : start + _IN_LIST]
+            )
             if seen := list(self.connection.execute(query).scalars()):
                 again = sa.select(table.c.id).where(table.c.id.in_(seen), *which).order_by(table.c.id)
                 yield list(self.connection.execute(locked(again)).scalars())

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from ingest_core.registry.ownership import owners
 from ingest_core.registry.rows import Rows
 from ingest_core.store.engine.database import Database
-from ingest_core.store.engine.dialect import analyze_new, locked, plans_by_counts, rows_of
+from ingest_core.store.engine.dialect import analyze_new, locked, plans_by_counts, select_by_ids
 from ingest_core.store.records.item_owner import hold_registry, live_endpoints
-from ingest_core.store.records.twins import ITEM_COLUMNS, QUARANTINE_COLUMNS, Joined, Row, join_items, join_quarantined
+from ingest_core.store.records.twins import ITEM_COLUMNS, QUARANTINE_COLUMNS, Joined, Twin, join_items, join_quarantined
 from ingest_core.store.schema.tables import ing_item, ing_quarantine
 
 CHUNK = 500
@@ -60,7 +60,7 @@ class _Kind:
     columns: tuple[str, ...]
     key: str
     identity: tuple[str, ...]
-    join: Callable[[Row, Row, datetime], Joined]
+    join: Callable[[Twin, Twin, datetime], Joined]
     stamped: bool
     """Whether a row that only moves gets a new `updated_at`; in quarantine it says when the record was last seen."""
 
@@ -147,7 +147,7 @@ class SqlRecordMerge:
         )
         return _Chunk(rows[-1][kind.key], len(rows), len(twins))
 
-    def _rows(self, connection: sa.Connection, pair: RecordMerge, kind: _Kind, start: str) -> Sequence[Row]:
+    def _rows(self, connection: sa.Connection, pair: RecordMerge, kind: _Kind, start: str) -> Sequence[Twin]:
         """The next rows of the DETAIL endpoint, locked; those of earlier chunks have left it."""
         key = kind.table.c[kind.key]
         query = _select(kind).where(_under(kind.table, pair.source, pair.endpoint), key >= start)
@@ -170,7 +170,7 @@ def _select(kind: _Kind) -> sa.Select[Any]:
     return sa.select(*(kind.table.c[name] for name in kind.columns))
 
 
-def _identity(kind: _Kind, row: Row) -> tuple[Any, ...]:
+def _identity(kind: _Kind, row: Twin) -> tuple[Any, ...]:
     return tuple(row[name] for name in kind.identity)
 
 
@@ -179,12 +179,12 @@ def _count(connection: sa.Connection, table: sa.Table, source: str, endpoint: st
     return int(connection.execute(query).scalar_one())
 
 
-def _owned(connection: sa.Connection, pair: RecordMerge, kind: _Kind, keys: list[str]) -> dict[tuple[Any, ...], Row]:
+def _owned(connection: sa.Connection, pair: RecordMerge, kind: _Kind, keys: list[str]) -> dict[tuple[Any, ...], Twin]:
     """The owner's rows with these keys, locked in the order in which pages lock them."""
     table, ordered = kind.table, sorted(set(keys))
     columns = [table.c[name] for name in kind.columns]
     within = _under(table, pair.source, pair.into)
-    query = rows_of(connection.dialect.name, columns, within, table.c[kind.key], ordered)
+    query = select_by_ids(connection.dialect.name, columns, within, table.c[kind.key], ordered)
     found = [dict(row) for row in connection.execute(locked(query)).mappings()]
     return {_identity(kind, row): row for row in found}
 

@@ -8,7 +8,7 @@ from typing import Any
 from ingest_core.execution.overwrite import version_key
 from ingest_core.model.codes import QuarantineState
 
-Row = Mapping[str, Any]
+Twin = Mapping[str, Any]
 
 ITEM_FIRST = ("first_run_id", "first_batch_no", "created_at")
 ITEM_STATE = ("state_code", "gone_at", "gone_reason_code", "merged_into")
@@ -44,7 +44,7 @@ class Joined:
     values: dict[str, Any]
 
 
-def join_items(own: Row, second: Row, now: datetime) -> Joined:
+def join_items(own: Twin, second: Twin, now: datetime) -> Joined:
     """The record of the newer row, as the row checked later saw it, with the lineage of the older row.
 
     `own` is the owner's row: it wins where both are equally new. `updated_at` changes only if what the owner's row says
@@ -60,11 +60,11 @@ def join_items(own: Row, second: Row, now: datetime) -> Joined:
     return Joined(kept["id"], dropped["id"], {**values, "updated_at": now if changes else own["updated_at"]})
 
 
-def _newness(row: Row) -> tuple[Any, ...]:
+def _newness(row: Twin) -> tuple[Any, ...]:
     return row["source_updated_at"], version_key(row["source_version"]), row["refresh_checked_at"]
 
 
-def join_quarantined(own: Row, second: Row, _now: datetime) -> Joined:
+def join_quarantined(own: Twin, second: Twin, _now: datetime) -> Joined:
     """The row seen first, seen as often as both, in the state of the row that changed last; discarded is for good."""
     kept, dropped = sorted((own, second), key=lambda row: (row["created_at"], row["id"]))
     last = max((own, second), key=lambda row: (_discarded(row), row["updated_at"]))
@@ -76,5 +76,5 @@ def join_quarantined(own: Row, second: Row, _now: datetime) -> Joined:
     return Joined(kept["id"], dropped["id"], values)
 
 
-def _discarded(row: Row) -> bool:
+def _discarded(row: Twin) -> bool:
     return bool(row["state_code"] == QuarantineState.DISCARDED.value)

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.cursor.rebuild import Ahead, Rebuilt, Verdict, judge
+from ingest_core.cursor.rebuild import Ahead, CursorVerdict, Rebuilt, compare_with_events
 from ingest_core.cursor.timeline import find_holes, replay
 from ingest_core.model.codes import CursorType, EventType, Operation, TaskStatus
 from ingest_core.model.cursor import Coverage
@@ -204,11 +204,11 @@ class SqlCursorReports:
             now = self._database.now(connection)
             told = told_value(connection, namespace, row, begun, now)
             if row is None:
-                return Rebuilt(namespace, Verdict.LOST, None, value_text(told))
+                return Rebuilt(namespace, CursorVerdict.LOST, None, value_text(told))
             missing = [] if begun else [{"event": EventType.ANCHOR.value}]
-            verdict = judge(row_value(row), told, descending=bool(row.is_descending))
+            verdict = compare_with_events(row_value(row), told, descending=bool(row.is_descending))
             found = Rebuilt(namespace, verdict, value_text(row_value(row)), value_text(told), missing=missing)
-            return self._ahead(connection, found, row, told, now) if verdict == Verdict.AHEAD else found
+            return self._ahead(connection, found, row, told, now) if verdict == CursorVerdict.AHEAD else found
 
     def _ahead(self, connection: sa.Connection, found: Rebuilt, row: sa.Row[Any], told: Any, now: datetime) -> Rebuilt:
         """Why a value is ahead of its events, where the holes are, and which events are missing."""
@@ -242,8 +242,8 @@ class SqlCursorReports:
         query = sa.select(event.c.new_value).where(in_namespace(event, namespace)).order_by(event.c.id.desc()).limit(1)
         told = connection.execute(query).scalar()
         if row is None:
-            return Rebuilt(namespace, Verdict.LOST, None, told)
-        verdict = Verdict.EQUAL if told == row.cursor_value else Verdict.BEHIND
+            return Rebuilt(namespace, CursorVerdict.LOST, None, told)
+        verdict = CursorVerdict.EQUAL if told == row.cursor_value else CursorVerdict.BEHIND
         missing = [] if told is not None else [{"event": EventType.ANCHOR.value}]
         return Rebuilt(namespace, verdict, row.cursor_value, told, missing=missing)
 

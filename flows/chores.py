@@ -51,7 +51,7 @@ def audit_slots(app: App) -> str:
     report = reconcile_slots(app)
     freed = ", ".join(f"{count} of {name}" for name, count in sorted(report.freed.items()))
     watched = ", ".join(f"{count} of {name}" for name, count in sorted(report.watched.items()))
-    said = ([f"freed {freed}"] if freed else []) + ([f"nobody's for now: {watched}"] if watched else [])
+    said = ([f"freed {freed}"] if freed else []) + ([f"possibly orphaned: {watched}"] if watched else [])
     return "; ".join(said)
 
 

@@ -297,10 +297,10 @@ class ExecuteParameters(Form):
         gt=0,
         le=1440,
         title="Minutes",
-        description="No task is begun after so many minutes; those that were begun are finished.",
+        description="No new task starts after this time; running tasks are finished.",
     )
-    max_tasks: int = Field(default=500, ge=1, le=1500, title="Tasks", description="Stop after so many tasks.")
-    at_once: int = Field(default=4, ge=1, le=32, title="At once", description="So many tasks are worked side by side.")
+    max_tasks: int = Field(default=500, ge=1, le=1500, title="Tasks", description="Stop after this number of tasks.")
+    at_once: int = Field(default=4, ge=1, le=32, title="At once", description="Maximum concurrent tasks of this run.")
     until_idle: bool = Field(
         default=False,
         title="Until idle",

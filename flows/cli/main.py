@@ -117,7 +117,7 @@ def _defect(error: Exception) -> PatraError:
     log.debug("unexpected error", exc_info=error)
     return PatraError(
         "INTERNAL_ERROR",
-        f"unexpected {type(error).__name__}; what was committed before it stays",
+        f"unexpected {type(error).__name__}; everything committed before it is kept",
         where="patra",
         remedy="set PATRA_LOG_LEVEL=DEBUG, run it again and report what it shows",
     )

@@ -44,7 +44,7 @@ def relay(
             report = _relay(app, max_messages, until_empty=until_empty, show=not as_json and on_terminal())
         if app.relay.stop.is_set():
             raise PatraError(
-                "INTERRUPTED", "interrupted; what was not sent is given back", where="relay", remedy="relay again"
+                "INTERRUPTED", "interrupted; unsent messages are released", where="relay", remedy="relay again"
             )
     if as_json:
         print_json(report.json())

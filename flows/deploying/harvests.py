@@ -17,7 +17,7 @@ def harvest_deployments(planner: DeclaredDeployment, sources: list[dict[str, Any
         replace(
             planner,
             name=f"{_PREFIX}{slug}",
-            description=f"Plans what is new at {source['name']}. Its schedule is inactive until you switch it on.",
+            description=f"Plans a harvest of {source['name']}. Its schedule is off until you switch it on.",
             tags=[*planner.tags, f"source:{source['code']}"],
             parameters={"parameters": asked},
             schedules=[_hourly(slug)],

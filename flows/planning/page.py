@@ -109,7 +109,7 @@ def _next_steps(report: PlanReport, told: dict[str, Any]) -> Iterator[str]:
     if told["status"] == PlanStatus.PARTIAL:
         yield "Run it again once fewer tasks wait: it plans the rest."
     if told["campaign"]:
-        yield f"Run it again under the campaign `{text(told['campaign'])}` to go on: what was read is not read again."
+        yield f"Run it again under the campaign `{text(told['campaign'])}` to continue; covered time is not read again."
 
 
 def _steps(audit: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:

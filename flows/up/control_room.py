@@ -108,7 +108,7 @@ def _processes(say: Say, hurry: Event) -> Iterator[dict[str, Child]]:
         try:
             yield children
         except BaseException:
-            say("ending; Ctrl-C again ends at once what is still at work")
+            say("stopping; press Ctrl-C again to stop everything at once")
             raise
 
 

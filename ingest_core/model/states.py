@@ -63,7 +63,7 @@ TASK_STEPS = (
     Transition(TASK.EXECUTING, TASK.QUEUED, "an error that passes, a restart, a budget, a stop, or its lease expired"),
     Transition(TASK.EXECUTING, TASK.CANCELLED, "cancelled"),
     Transition(TASK.FAILED, TASK.QUEUED, "retried"),
-    Transition(TASK.PARTIAL, TASK.QUEUED, "retried, if nobody cuts it smaller"),
+    Transition(TASK.PARTIAL, TASK.QUEUED, "retried, without a pending re-slice request"),
 )
 
 RUN = RunStatus

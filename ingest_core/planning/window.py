@@ -76,13 +76,13 @@ def resolve_harvest(
     _upper(sums, request)
     if cursor:
         sums.set("lower", "MINUS", "watermark", "lookback", why="late arrivals are looked for")
-        sums.set("from", "MAX", "lower", "user.from", why="not below what was asked for")
+        sums.set("from", "MAX", "lower", "user.from", why="not below the requested bound")
     else:
         _first(sums, config, ("user.from", "predecessor", "baseline"))
     _align(sums, config)
     if cursor:
         sums.given("anchor", cursor.anchor, "where this harvest began")
-        sums.set("from", "MAX", "from", "anchor", why="what is older is BACKFILL's")
+        sums.set("from", "MAX", "from", "anchor", why="older time belongs to BACKFILL")
     return _decided(sums, "harvest", _harvest_warnings(request, cursor, predecessor))
 
 
@@ -108,16 +108,16 @@ def resolve_backfill(
     sums.given("campaign.to", cursor.bound_to if cursor else None, "the upper bound the campaign was begun with")
     sums.set("to", "MIN", "user.to", "campaign.to", "forward", "now_safe", why="never beyond any of them")
     if cursor is None and request.user_to is None and forward:
-        sums.set("to", "MIN", "to", "forward.from", why="the harvest reads what is newer")
+        sums.set("to", "MIN", "to", "forward.from", why="the harvest reads newer time")
     if request.newest_first:
         _first(sums, config, ("user.from", "campaign.from"), below="to")
     elif cursor:
-        sums.set("from", "MAX", "watermark", "user.from", why="what is older has been read")
+        sums.set("from", "MAX", "watermark", "user.from", why="older time has been read")
     else:
         _first(sums, config, ("user.from",), below="to")
     _align(sums, config)
     if cursor and request.newest_first:
-        sums.set("to", "MIN", "to", "watermark", why="what is newer has been read")
+        sums.set("to", "MIN", "to", "watermark", why="newer time has been read")
     sums.set("from", "MIN", "from", "to", why="never beyond the upper end")
     decision = _decided(sums, "fill", _backfill_warnings(request, cursor, sums))
     return _with_way_out(decision, request, cursor, forward)
@@ -131,13 +131,13 @@ def resolve_update(
     sums.given("watermark", cursor.value if cursor else None, "up to where records have been refreshed")
     _upper(sums, request)
     if cursor:
-        sums.set("from", "MAX", "watermark", "user.from", why="what is older has been refreshed")
+        sums.set("from", "MAX", "watermark", "user.from", why="older records have been refreshed")
     else:
         _first(sums, config, ("user.from",))
     _align(sums, config)
     decision = _decided(sums, "refresh")
     if cursor and decision.reason and (request.user_from or request.user_to):
-        again = f"{decision.reason} (what was refreshed is refreshed again under a campaign of its own)"
+        again = f"{decision.reason} (to refresh it again, name another campaign)"
         return replace(decision, reason=again)
     return decision
 
@@ -157,15 +157,15 @@ def _begin(request: PlanRequest, config: WindowSpec, now: datetime, lag_why: str
     sums.given("lag", config.lag, lag_why)
     sums.given("window_size", timedelta(seconds=config.window_size_seconds), "how far back a first plan reads")
     words = f", as {request.window_words!r}" if request.window_words else ""
-    sums.given("user.from", request.user_from, f"the lower bound that was asked for{words}")
-    sums.given("user.to", request.user_to, f"the upper bound that was asked for{words}")
-    sums.set("now_safe", "MINUS", "now", "lag", why="a record may need so long to become visible")
+    sums.given("user.from", request.user_from, f"the requested lower bound{words}")
+    sums.given("user.to", request.user_to, f"the requested upper bound{words}")
+    sums.set("now_safe", "MINUS", "now", "lag", why="time a record may need to become visible")
     sums.set("now_safe", "FLOOR_UNIT", "now_safe", config.unit, config.time_zone, why="the provider filters by it")
     return sums
 
 
 def _upper(sums: Arithmetic, request: PlanRequest) -> None:
-    why = "not beyond what was asked for" if request.user_to else "as far as is safe"
+    why = "not beyond the requested bound" if request.user_to else "as far as is safe"
     sums.set("to", "MIN", "user.to", "now_safe", why=why)
 
 
@@ -270,7 +270,7 @@ def _left_above(request: PlanRequest, cursor: CursorState | None, sums: Arithmet
         return []
     if request.user_to <= began:
         return []
-    return [f"newest first, this campaign begins at {format_instant(began)}: what is newer is no part of it"]
+    return [f"newest first, this campaign begins at {format_instant(began)}: newer time is not part of it"]
 
 
 def _harvest_warnings(request: PlanRequest, cursor: CursorState | None, predecessor: datetime | None) -> list[str]:

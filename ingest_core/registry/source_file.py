@@ -217,10 +217,10 @@ class Slicing(ScopedBlock):
     )
     split_max: PositiveCount | None = Field(default=None, description="About the highest number of split_field.")
     max_queued: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
-        default=None, description="So many tasks of a partition may wait; 0: any number."
+        default=None, description="Maximum queued tasks of a partition; 0: unlimited."
     )
     id_buckets: PositiveCount | None = Field(
-        default=None, description="Group ids by hash into so many; default: in ranges."
+        default=None, description="Number of hash groups for ids; default: ranges of ids."
     )
 
 
@@ -250,7 +250,7 @@ class RateLimit(ScopedBlock):
     cost: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         default=None, description="How many turns one request takes."
     )
-    max_concurrency: PositiveCount | None = Field(default=None, description="So many tasks of a partition at a time.")
+    max_concurrency: PositiveCount | None = Field(default=None, description="Maximum concurrent tasks of a partition.")
     daily_quota: PositiveCount | None = None
     limit_header: Name | None = None
     remaining_header: Name | None = None

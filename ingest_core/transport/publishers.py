@@ -30,7 +30,7 @@ def open_publisher(name: str | None, secret_ref: str | None, secrets: Secrets, u
     if name is None:
         raise BadInput(
             "PUBLISHER_MISSING",
-            "there is nobody to send to",
+            "no publisher is set",
             where="PATRA_PUBLISHER",
             remedy="set it to file:PATH, an https URL or the name of an installed publisher",
         )

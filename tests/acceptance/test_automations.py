@@ -83,7 +83,7 @@ def test_a_run_that_never_starts_is_crashed(room: ControlRoom) -> None:
 
 
 def test_ticks_nobody_takes_are_missed_and_what_a_person_asked_for_waits(room: ControlRoom) -> None:
-    _shorten(room, "nobody took", 20)
+    _shorten(room, "no worker picked up", 20)
     asked = room.begin("housekeeping/housekeeping")
     missed = {"flow_runs": {"state": {"name": {"any_": ["Missed"]}}}, "limit": 50}
     until(lambda: len(room.ask("POST", "/flow_runs/filter", missed)) > 1, MISSED_SECONDS, "missed ticks", every=5)

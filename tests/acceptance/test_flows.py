@@ -134,7 +134,7 @@ def test_the_planner_flow_runs_a_campaign_and_logs_its_arithmetic(patra: Patra, 
     assert done.returncode == 0, done.stderr
     report, log = json.loads(done.stdout.splitlines()[-1]), done.stderr
 
-    assert "now_safe = now - lag = 2026-01-07T06:24:56.000000Z: a record may need so long to become visible" in log
+    assert "now_safe = now - lag = 2026-01-07T06:24:56.000000Z: time a record may need to become visible" in log
     assert "from = user.from = 2026-01-01T00:00:00.000000Z: nothing has been read yet" in log
     assert "the provider was asked for 1 sizes" in log
     assert (report["campaign"], report["operation"], report["sizes"]["methods"]) == ("winter", "BACKFILL", {"COUNT": 1})

@@ -148,14 +148,14 @@ class TestExplainWindow:
     def test_people_read_formulas_values_and_reasons(self, patra: Patra) -> None:
         printed = told(patra, "explain", "window", "crossref", "--to", "2026-01-07", *CLOCK)
         lines = [" ".join(line.split()) for line in printed.splitlines()]
-        visible, filtered = "a record may need so long to become visible", "the provider filters by it"
+        visible, filtered = "time a record may need to become visible", "the provider filters by it"
 
         assert lines[0] == "crossref.works HARVEST"
         assert "lag = PT10M configured 600 s" in lines
         assert "watermark = none how far this harvest has read without a hole" in lines
         assert f"now_safe = now - lag = 2026-01-07 06:24:56 UTC {visible}" in lines
         assert f"now_safe = start of the HOUR (UTC) that holds now_safe = 2026-01-07 06:00 UTC {filtered}" in lines
-        assert "to = min(user.to, now_safe) = 2026-01-07 00:00 UTC not beyond what was asked for" in lines
+        assert "to = min(user.to, now_safe) = 2026-01-07 00:00 UTC not beyond the requested bound" in lines
         assert lines[-1] == "window: 2026-01-06 06:00 UTC .. 2026-01-07 00:00 UTC"
 
     def test_a_window_that_is_empty_is_explained_with_its_reason(self, patra: Patra) -> None:

@@ -95,7 +95,7 @@ def test_an_installed_publisher_gets_its_secret_the_messages_and_an_end() -> Non
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        (None, "PATRA_PUBLISHER: there is nobody to send to"),
+        (None, "PATRA_PUBLISHER: no publisher is set"),
         ("nobody", r"no publisher 'nobody' is installed \(installed are: failing, gone, listing, without"),
         ("failing", "'failing' cannot be opened: ValueError"),
         ("without", "'env:DEMO_ABSENT' is not there"),

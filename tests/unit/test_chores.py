@@ -48,7 +48,7 @@ def test_limits_and_slots_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(chores, "keep_limits", lambda _app: changes)
     assert do(HousekeepingPart.KEEP_LIMITS) == "a: 2, new; b: 3 -> 1; c: 1 -> removed"
     monkeypatch.setattr(chores, "reconcile_slots", lambda _app: SlotReport({"b": 2, "a": 1}, {"c": 1}))
-    assert do(HousekeepingPart.RECONCILE_SLOTS) == "freed 1 of a, 2 of b; nobody's for now: 1 of c"
+    assert do(HousekeepingPart.RECONCILE_SLOTS) == "freed 1 of a, 2 of b; possibly orphaned: 1 of c"
 
 
 def test_slices_that_cannot_be_cut_fail_the_part() -> None:

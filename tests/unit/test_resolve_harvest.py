@@ -232,17 +232,17 @@ def test_the_audit_trail_shows_the_arithmetic_line_by_line() -> None:
         "now = 2026-03-10T12:34:56: the moment of planning",
         "lag = PT10M: configured",
         "window_size = P1D: how far back a first plan reads",
-        "user.from = 2026-03-10T07:00:00: the lower bound that was asked for",
-        "user.to = 2026-03-10T10:00:00: the upper bound that was asked for",
-        "now_safe = now - lag = 2026-03-10T12:24:56: a record may need so long to become visible",
+        "user.from = 2026-03-10T07:00:00: the requested lower bound",
+        "user.to = 2026-03-10T10:00:00: the requested upper bound",
+        "now_safe = now - lag = 2026-03-10T12:24:56: time a record may need to become visible",
         "now_safe = start of the HOUR (UTC) that holds now_safe = 2026-03-10T12:00:00: the provider filters by it",
         "lookback = PT2H: how far below the watermark late arrivals are looked for",
         "watermark = 2026-03-10T08:00:00: how far this harvest has read without a hole",
-        "to = min(user.to, now_safe) = 2026-03-10T10:00:00: not beyond what was asked for",
+        "to = min(user.to, now_safe) = 2026-03-10T10:00:00: not beyond the requested bound",
         "lower = watermark - lookback = 2026-03-10T06:00:00: late arrivals are looked for",
-        "from = max(lower, user.from) = 2026-03-10T07:00:00: not below what was asked for",
+        "from = max(lower, user.from) = 2026-03-10T07:00:00: not below the requested bound",
         "anchor = 2026-03-01T00:00:00: where this harvest began",
-        "from = max(from, anchor) = 2026-03-10T07:00:00: what is older is BACKFILL's",
+        "from = max(from, anchor) = 2026-03-10T07:00:00: older time belongs to BACKFILL",
     ]
 
 
@@ -287,7 +287,7 @@ def test_alignment_and_anchor_are_steps_too() -> None:
         "from = start of the DAY that holds from = 2026-03-07T00:00:00: mode CALENDAR",
         "to = start of the DAY that holds to = 2026-03-10T00:00:00: mode CALENDAR",
         "anchor = 2026-03-07T06:00:00: where this harvest began",
-        "from = max(from, anchor) = 2026-03-07T06:00:00: what is older is BACKFILL's",
+        "from = max(from, anchor) = 2026-03-07T06:00:00: older time belongs to BACKFILL",
     ]
 
 

@@ -105,9 +105,7 @@ def _decide(
     if source == target:
         raise _cannot("both namespaces are the same", "name two of them, see: patra cursor list")
     if source.cursor_type == CursorType.TOKEN:
-        raise _cannot(
-            "a TOKEN is never compared, so nobody can say that it goes forward", "begin a namespace of its own"
-        )
+        raise _cannot("TOKEN values cannot be compared, so their order is unknown", "begin a namespace of its own")
     there = str(theirs.cursor_value)
     if stands_ahead(theirs, now):
         raise _cannot(
@@ -146,8 +144,8 @@ def _stands_there(connection: sa.Connection, source: Namespace, theirs: sa.Row[A
     anchor = begun_at(begun) if begun else there
     if (anchor < here) if down else (anchor > here):
         raise _cannot(
-            f"the target stands at {mine.cursor_value}, the other began at {value_text(anchor)}: nobody read between",
-            "read what is missing first: plan it for the target",
+            f"the target stands at {mine.cursor_value}, the other began at {value_text(anchor)}: unread time between",
+            "first plan the missing time for the target",
         )
     return False
 

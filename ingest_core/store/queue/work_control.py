@@ -35,7 +35,7 @@ from ingest_core.store.schema.tables import (
 )
 
 _CHUNK = 500
-_CANCELLED = {"code": "CANCELLED", "message": "somebody cancelled it"}
+_CANCELLED = {"code": "CANCELLED", "message": "cancelled by an operator"}
 _IDLE = (ControlState.PAUSED, ControlState.FUSED)
 
 

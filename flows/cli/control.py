@@ -1,9 +1,10 @@
-"""`patra retry`, `cancel`, `pause` and `resume`: what people do to work that is under way."""
+"""`patra retry`, `cancel`, `pause` and `resume`: controlling planned and running work."""
 
 from typing import Annotated, Any
 
 import typer
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json
 from flows.process.application import open_app
 from flows.text.wording import counted
@@ -14,34 +15,40 @@ from ingest_core.model.partition import Partition
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.registry.rows import partitions_of
 
-PlanId = Annotated[str | None, typer.Option("--plan", help="All of this plan's tasks.", show_default=False)]
-SliceId = Annotated[str | None, typer.Option("--slice", help="This slice's task.", show_default=False)]
-TaskId = Annotated[str | None, typer.Option("--task", help="This task.", show_default=False)]
-FlowRunId = Annotated[str | None, typer.Option("--flow-run", help="What this flow run worked.", show_default=False)]
+PlanId = Annotated[str | None, typer.Option("--plan", metavar="ID", help="All tasks of this plan.", show_default=False)]
+SliceId = Annotated[
+    str | None, typer.Option("--slice", metavar="ID", help="The task of this slice.", show_default=False)
+]
+TaskId = Annotated[str | None, typer.Option("--task", metavar="ID", help="This task.", show_default=False)]
+FlowRunId = Annotated[
+    str | None, typer.Option("--flow-run", metavar="ID", help="The tasks of this flow run.", show_default=False)
+]
 AcceptShortfall = Annotated[
     bool,
     typer.Option(
         "--accept-shortfall",
-        help="Accept what the provider gives, although its total states more or its end cannot be confirmed.",
+        help="Accept that records are missing: the total states more, or the end cannot be confirmed. Needs --task.",
     ),
 ]
 RetryReason = Annotated[
     str | None,
-    typer.Option("--reason", help="Why missing records are acceptable; kept in quarantine.", show_default=False),
+    typer.Option("--reason", help="Why missing records are acceptable; stored in quarantine.", show_default=False),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-SourceArgument = Annotated[str, typer.Argument(help="The source's code.")]
-EndpointOption = Annotated[str | None, typer.Option("--endpoint", help="Only this endpoint.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+SourceArgument = Annotated[str, typer.Argument(help="Code of the source, such as crossref.")]
+EndpointOption = Annotated[str | None, typer.Option("--endpoint", metavar="NAME", help="Only this endpoint.")]
 OperationOption = Annotated[Operation | None, typer.Option("--operation", help="Only this operation.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; shown to whoever asks.")]
+Reason = Annotated[str, typer.Option("--reason", help="Reason; stored and shown with the state.")]
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    app.command("retry", epilog="Example: patra retry --plan 17")(retry)
-    app.command("cancel", epilog="Example: patra cancel --plan 17 --yes")(cancel)
-    app.command("pause", epilog='Example: patra pause crossref --reason "they are moving house"')(pause)
-    app.command("resume", epilog='Example: patra resume crossref --reason "the new key is in place"')(resume)
+    app.command("retry", rich_help_panel=Heading.CONTROL, epilog="Example: patra retry --plan 17")(retry)
+    app.command("cancel", rich_help_panel=Heading.CONTROL, epilog="Example: patra cancel --plan 17 --yes")(cancel)
+    example = 'Example: patra pause crossref --reason "maintenance at the provider"'
+    app.command("pause", rich_help_panel=Heading.CONTROL, epilog=example)(pause)
+    example = 'Example: patra resume crossref --reason "the new key is in place"'
+    app.command("resume", rich_help_panel=Heading.CONTROL, epilog=example)(resume)
 
 
 def retry(
@@ -54,9 +61,9 @@ def retry(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Queue FAILED tasks again, and PARTIAL ones without a pending re-slice request.
+    """Retry tasks that failed or ended early.
 
-    Each task continues where it stopped.
+    Queues FAILED tasks again, and PARTIAL tasks with no pending re-slice request. Each continues where it stopped.
     """
     scope = _scope({ScopeKind.TASK: task, ScopeKind.PLAN: plan, ScopeKind.FLOW_RUN: flow_run})
     accepted = _accepted(scope, reason) if accept_shortfall or reason else None
@@ -80,7 +87,7 @@ def _accepted(scope: WorkScope, reason: str | None) -> str:
 def cancel(
     plan: PlanId = None, slice_id: SliceId = None, task: TaskId = None, *, yes: Yes = False, as_json: AsJson = False
 ) -> None:
-    """Cancel tasks that are not over; a worker in the midst of one stops at its next page."""
+    """Cancel unfinished tasks; a running one stops at its next page."""
     scope = _scope({ScopeKind.PLAN: plan, ScopeKind.SLICE: slice_id, ScopeKind.TASK: task})
     with open_app() as app:
         _ask("Cancel", scope, app, yes=yes or as_json)
@@ -120,7 +127,10 @@ def pause(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Let a source rest: nothing of it is planned or claimed until it is resumed; what is under way goes on."""
+    """Pause a source until it is resumed.
+
+    Nothing is planned or claimed in the meantime; running tasks continue.
+    """
     with open_app() as app:
         changed = app.control.pause(_partitions(app, source, endpoint, operation), reason)
     _tell_partitions("paused", changed, as_json=as_json)
@@ -134,7 +144,7 @@ def resume(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Let a source that was paused, or stopped by a fuse, work again."""
+    """Resume a source that was paused, or stopped by a fuse."""
     with open_app() as app:
         changed = app.control.resume(_partitions(app, source, endpoint, operation), reason)
     _tell_partitions("resumed", changed, as_json=as_json)
@@ -160,7 +170,7 @@ def _tell_partitions(what: str, changed: list[Partition], *, as_json: bool) -> N
     if as_json:
         print_json({what: [_json(one) for one in changed]})
     else:
-        console.print(f"{what}: " + (", ".join(map(str, changed)) or "nothing, it was so already"), markup=False)
+        console.print(f"{what}: " + (", ".join(map(str, changed)) or "no change"), markup=False)
 
 
 def _json(partition: Partition) -> dict[str, Any]:

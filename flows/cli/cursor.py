@@ -1,4 +1,4 @@
-"""`patra cursor`: where watermarks stand, how they came there, and what can be done about them."""
+"""`patra cursor`: watermarks, their events, and their repair."""
 
 import getpass
 import os
@@ -11,6 +11,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from rich.progress import track
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
 from ingest_core.bootstrap import App
@@ -23,34 +24,36 @@ from ingest_core.model.instant import parse_instant
 from ingest_core.model.namespace import Namespace
 from ingest_core.model.whole_number import LARGEST_COUNT
 
-cursor_app = typer.Typer(help="Watermarks.", no_args_is_help=True)
+cursor_app = CommandTree(help="Show and repair watermarks.")
 
-SourceArgument = Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)]
+SourceArgument = Annotated[str, typer.Argument(help="Code of the source, such as crossref.", show_default=False)]
 OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
-Endpoint = Annotated[str | None, typer.Option(help="Only this endpoint.")]
+Endpoint = Annotated[str | None, typer.Option(metavar="NAME", help="Only this endpoint.")]
 OnlyOperation = Annotated[Operation | None, typer.Option(case_sensitive=False, help="Only this operation.")]
-Prefix = Annotated[str | None, typer.Option("--namespace", help="The first characters of its namespace's key.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Prefix = Annotated[
+    str | None, typer.Option("--namespace", metavar="KEY", help="Only the namespace whose key begins so.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 KEY_LENGTH = 64
 SHOWN_KEY = 12
 T = TypeVar("T")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
     cursor_app.command("list", epilog="Example: patra cursor list --json")(cursor_list)
     cursor_app.command("show", epilog="Example: patra cursor show crossref --operation HARVEST")(cursor_show)
     cursor_app.command("timeline", epilog="Example: patra cursor timeline crossref --since 2026-01-01")(cursor_timeline)
     cursor_app.command("rebuild", epilog="Example: patra cursor rebuild crossref --apply")(cursor_rebuild)
-    example = 'Example: patra cursor adopt --from 1c62993d --to 9f04b1c2 --reason "the query was widened"'
+    example = 'Example: patra cursor adopt --from 1c62993d --to 9f04b1c2 --reason "wider query"'
     cursor_app.command("adopt", epilog=example)(cursor_adopt)
     cursor_app.command("compact", epilog="Example: patra cursor compact crossref --older-than P90D")(cursor_compact)
-    app.add_typer(cursor_app, name="cursor")
+    app.add_typer(cursor_app, name="cursor", rich_help_panel=Heading.CONTROL)
 
 
 def cursor_list(*, as_json: AsJson = False) -> None:
-    """List every watermark."""
+    """List all watermarks."""
     with open_app() as app:
         entries = app.cursors.cursors()
     if as_json:
@@ -84,7 +87,7 @@ def cursor_show(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show where watermarks stand, what moved them there, and what they wait for."""
+    """Show watermarks, what moved them last, and what they wait for."""
     with open_app() as app:
         found = _found(app, source, endpoint, operation, namespace)
         entries = [app.cursor_reports.show(one) for one in found]
@@ -154,12 +157,12 @@ def cursor_timeline(
     endpoint: Endpoint = None,
     operation: OnlyOperation = None,
     namespace: Prefix = None,
-    since: Annotated[str | None, typer.Option(help="Only events written from then on (UTC).")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only events written since then (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 100,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show a cursor's events in order, and what each made of its value."""
+    """Show the events of a cursor in order, and the value after each."""
     moment = parse_instant(since, "--since") if since else None
     with open_app() as app:
         found = _found(app, source, endpoint, operation, namespace)
@@ -195,15 +198,17 @@ def cursor_rebuild(
     operation: OnlyOperation = None,
     namespace: Prefix = None,
     *,
-    apply: Annotated[bool, typer.Option("--apply", help="Move values that are behind their events forward.")] = False,
-    put_back: Annotated[
-        bool, typer.Option("--set-back", help="Put values that are ahead of their events back; asks for a --reason.")
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Move watermarks that are behind their events forward.")
     ] = False,
-    reason: Annotated[str | None, typer.Option(help="Why values are put back; kept with the event.")] = None,
+    put_back: Annotated[
+        bool, typer.Option("--set-back", help="Put watermarks that are ahead of their events back; needs --reason.")
+    ] = False,
+    reason: Annotated[str | None, typer.Option(help="Why watermarks are put back; stored with the event.")] = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compute values again from their events, and say whether the stored ones agree."""
+    """Compare watermarks with their events, and repair them."""
     if put_back and not (reason and reason.strip()):
         remedy = 'say why: --reason "planned with --now 2030"'
         raise BadInput("REASON_MISSING", "a cursor is put back only for a reason", where="--set-back", remedy=remedy)
@@ -291,14 +296,24 @@ def _lack(kind: str, lack: dict[str, Any]) -> str:
 
 
 def cursor_adopt(
-    from_: Annotated[str, typer.Option("--from", help="Whose value is taken: [SOURCE:]first characters of its key.")],
-    to: Annotated[str, typer.Option("--to", help="Who takes it; a whole key if that namespace has not begun.")],
-    reason: Annotated[str | None, typer.Option(help="Why; kept with the event.")] = None,
+    from_: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="KEY", help="Namespace to take the watermark from: [SOURCE:]beginning of its key."
+        ),
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="KEY", help="Namespace that continues there; a whole key if it has no cursor yet."
+        ),
+    ],
+    reason: Annotated[str | None, typer.Option(help="Reason; stored with the event.")] = None,
     *,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a namespace go on where another stands: forward only, and written down."""
+    """Continue a namespace at the watermark of another (forward only)."""
     with open_app() as app:
         source = _named(app, from_, "--from")
         target = _target(app, to, source)
@@ -351,12 +366,12 @@ def _show_adoption(adoption: Adoption) -> None:
 
 def cursor_compact(
     source: OptionalSource = None,
-    older_than: Annotated[str, typer.Option(help="Only events written so long ago.")] = "P90D",
+    older_than: Annotated[str, typer.Option(metavar="DURATION", help="Only events older than this.")] = "P90D",
     *,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Replace old events that no plan needs any more by one each; neither values nor needs change."""
+    """Merge old events that no plan needs; watermarks do not change."""
     age = _duration(older_than)
     with open_app() as app:
         if source is not None:

@@ -4,26 +4,35 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, print_json, print_table, shown_instant
 from ingest_core.model.errors import ExitCode
 from ingest_core.model.whole_number import LARGEST_COUNT
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang this command into the tree."""
-    app.command("demo", epilog="Example: patra demo --works 20000 --seed 7")(demo)
+    app.command("demo", rich_help_panel=Heading.TRY, epilog="Example: patra demo --works 20000 --seed 7")(demo)
 
 
 def demo(
-    works: Annotated[int, typer.Option(min=1, max=5_000_000, help="How many works the simulated provider has.")] = 5000,
+    works: Annotated[
+        int, typer.Option(min=1, max=5_000_000, metavar="N", help="Number of works the simulated provider has.")
+    ] = 5000,
     seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_COUNT, help="Which corpus: the same seed gives the same works.")
+        int,
+        typer.Option(
+            min=0,
+            max=LARGEST_COUNT,
+            metavar="N",
+            help="Seed of the simulated data; the same seed gives the same works.",
+        ),
     ] = 1,
     *,
-    keep: Annotated[bool, typer.Option("--keep", help="Go on from the last demo's database.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Continue with the last demo's database.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Plan and execute harvests against a simulated Crossref, and show what happened."""
+    """Run harvests against a simulated Crossref and check the result."""
     from flows.demo import DemoOptions, run_demo  # noqa: PLC0415 - the sandbox takes time to load
 
     summary = run_demo(DemoOptions(works, seed, keep), errors, quiet=as_json)

@@ -1,4 +1,4 @@
-"""Where an export goes, and how far it is."""
+"""The output of an export, and its progress."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ from ingest_core.readside.tables import FileFormat
 T = TypeVar("T")
 STDOUT = "-"
 
-Output = Annotated[str, typer.Option("--output", "-o", help="The file to write; - is stdout.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="File to write; - is stdout.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 
 

@@ -7,28 +7,29 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
 from ingest_core.model.instant import format_instant
 
-gate_app = typer.Typer(help="Show and clear the rate limiters of sources.", no_args_is_help=True)
+gate_app = CommandTree(help="Show and clear rate limiters.")
 
-Key = Annotated[str, typer.Argument(help="A key, as `list` shows it.", show_default=False)]
-Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the rate limiter.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Key = Annotated[str, typer.Argument(help="Key of a rate limiter, as listed by `patra gate list`.", show_default=False)]
+Reason = Annotated[str, typer.Option("--reason", help="Reason; stored with the rate limiter.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
     add = gate_app.command
     add("list", epilog="Example: patra gate list --json")(gate_list)
     add("show", epilog="Example: patra gate show crossref:-")(gate_show)
     add("clear", epilog="Example: patra gate clear crossref:- --reason 'their outage is over'")(gate_clear)
-    app.add_typer(gate_app, name="gate")
+    app.add_typer(gate_app, name="gate", rich_help_panel=Heading.CONTROL)
 
 
 def gate_list(*, as_json: AsJson = False) -> None:
-    """List rate limiters, and when each lets the next request through."""
+    """List rate limiters and when each allows the next request."""
     with open_app() as app:
         entries = app.rates.entries()
     if as_json:
@@ -43,7 +44,7 @@ def gate_list(*, as_json: AsJson = False) -> None:
 
 
 def gate_show(key: Key, *, as_json: AsJson = False) -> None:
-    """Show one rate limiter, and what operators changed."""
+    """Show one rate limiter and what operators changed."""
     with open_app() as app:
         entry = app.rates.entry(key)
     if as_json:
@@ -53,7 +54,10 @@ def gate_show(key: Key, *, as_json: AsJson = False) -> None:
 
 
 def gate_clear(key: Key, reason: Reason, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Let a source be asked again now: end its cool-down, and make its tasks that wait for it due."""
+    """End a cool-down now.
+
+    The tasks that wait for the rate limiter become due.
+    """
     with open_app() as app:
         entry = app.rates.entry(key)
         if on_terminal() and not (yes or as_json):

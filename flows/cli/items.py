@@ -1,10 +1,11 @@
-"""`patra items`: the records themselves."""
+"""`patra items`: stored records."""
 
 from typing import Annotated
 
 import typer
 
 from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson
 from flows.process.application import open_app
 from ingest_core.model.errors import BadInput
@@ -14,30 +15,36 @@ from ingest_core.readside.item_export import item_writer
 from ingest_core.readside.tables import FileFormat
 from ingest_core.registry.rows import Rows
 
-items_app = typer.Typer(help="The records that are stored.", no_args_is_help=True)
+items_app = CommandTree(help="Export stored records.")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    example = "Example: patra items export crossref --since 2026-01-01 --format parquet --output crossref.parquet"
+    example = "Example: patra items export crossref --format parquet --output crossref.parquet"
     items_app.command("export", epilog=example)(items_export)
-    app.add_typer(items_app, name="items")
+    app.add_typer(items_app, name="items", rich_help_panel=Heading.RECORDS)
 
 
 def items_export(
-    source: Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)],
-    endpoint: Annotated[str | None, typer.Option(help="Only this endpoint's records.")] = None,
+    source: Annotated[str, typer.Argument(help="Code of the source, such as crossref.", show_default=False)],
+    endpoint: Annotated[str | None, typer.Option(metavar="NAME", help="Only records of this endpoint.")] = None,
     since: Annotated[
-        str | None, typer.Option(help="Only records the source updated at or after this time (UTC).")
+        str | None,
+        typer.Option(metavar="TIME", help="Only records that the source updated at or after this time (UTC)."),
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Only records the source updated before this time (UTC).")] = None,
-    form: Annotated[FileFormat, typer.Option("--format", case_sensitive=False)] = FileFormat.JSONL,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only records that the source updated before this time (UTC).")
+    ] = None,
+    form: Annotated[FileFormat, typer.Option("--format", case_sensitive=False, help="File format.")] = FileFormat.JSONL,
     output: Output = STDOUT,
     *,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write stored records to a file: the common fields beside the payload, as received."""
+    """Write stored records to a file.
+
+    A record has the common fields, and the payload as received.
+    """
     choice = _choice(source, endpoint, since, until)
     with open_app() as app:
         rows = app.registry.rows(source)

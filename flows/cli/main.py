@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from flows.cli import control, cursor, demo, gate, items, outbox, plan, quarantine, registry, room, source, work, worker
+from flows.cli.help import CommandTree
 from flows.cli.screen import console, print_error
 from flows.process.logs import configure_logging
 from ingest_core import __version__
@@ -17,12 +18,9 @@ from ingest_core.settings import load_settings
 
 log = logging.getLogger(__name__)
 
-app = typer.Typer(
+app = CommandTree(
     name="patra",
-    help="Patra Ingest: harvest literature APIs into a database, driven by configuration.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -46,7 +44,7 @@ def about(
         ),
     ] = False,
 ) -> None:
-    """Patra Ingest: harvest literature APIs into a database, driven by configuration."""
+    """Harvest literature APIs into a database, driven by configuration."""
 
 
 demo.register(app)

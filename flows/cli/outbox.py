@@ -7,6 +7,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app
 from flows.process.signals import stopped_by_signals
@@ -16,16 +17,16 @@ from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID
 from ingest_core.outbox.relay import RelayReport
 
-outbox_app = typer.Typer(help="Messages to other systems.", no_args_is_help=True)
+outbox_app = CommandTree(help="Manage messages to other systems.")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
     outbox_app.command("relay", epilog="Example: patra outbox relay --until-empty --json")(relay)
     outbox_app.command("list", epilog="Example: patra outbox list --status DEAD")(list_messages)
     outbox_app.command("retry", epilog="Example: patra outbox retry --dead")(retry)
     outbox_app.command("prune", epilog="Example: patra outbox prune --older-than P30D")(prune)
-    app.add_typer(outbox_app, name="outbox")
+    app.add_typer(outbox_app, name="outbox", rich_help_panel=Heading.RECORDS)
 
 
 def relay(
@@ -34,11 +35,11 @@ def relay(
     ] = None,
     *,
     until_empty: Annotated[
-        bool, typer.Option("--until-empty", help="Also wait for messages that are due soon, and for a busy publisher.")
+        bool, typer.Option("--until-empty", help="Also wait for messages that are due soon and for a busy publisher.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send the messages that are due to PATRA_PUBLISHER."""
+    """Send due messages to the publisher (PATRA_PUBLISHER)."""
     with open_app() as app:
         with stopped_by_signals(app.relay.stop):
             report = _relay(app, max_messages, until_empty=until_empty, show=not as_json and on_terminal())
@@ -79,12 +80,12 @@ def _show_relay(report: RelayReport) -> None:
 
 
 def list_messages(
-    status: Annotated[OutboxStatus | None, typer.Option(help="Only messages of this status.")] = None,
+    status: Annotated[OutboxStatus | None, typer.Option(help="Only messages in this status.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 1000,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List messages, without what they tell."""
+    """List messages: the number by status, then the newest."""
     with open_app() as app:
         entries = app.outbox.messages(status, limit)
     if as_json:
@@ -99,13 +100,13 @@ def list_messages(
 
 def retry(
     ids: Annotated[
-        list[int] | None, typer.Argument(max=LARGEST_ID, help="Messages to send again soon.", show_default=False)
+        list[int] | None, typer.Argument(max=LARGEST_ID, metavar="ID...", help="Messages to retry.", show_default=False)
     ] = None,
     *,
-    dead: Annotated[bool, typer.Option("--dead", help="Every message that is DEAD.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Retry all DEAD messages.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make messages that are DEAD, or wait, due at once, with all their attempts."""
+    """Make DEAD and waiting messages due now, with all attempts available."""
     if bool(ids) == dead:
         raise BadInput(
             "USAGE", "give ids, or --dead", where="patra outbox retry", remedy="see: patra outbox retry --help"
@@ -116,11 +117,13 @@ def retry(
 
 
 def prune(
-    older_than: Annotated[str, typer.Option(help="How long ago a message must have been sent, such as P30D.")],
+    older_than: Annotated[
+        str, typer.Option(metavar="DURATION", help="Only messages sent longer ago than this, such as P30D.")
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Delete messages that were SENT long ago."""
+    """Delete old SENT messages."""
     span = _span(older_than)
     with open_app() as app:
         number = app.outbox.prune(span)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.files import read_file, read_stdin
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
 from flows.cli.source import read_assignments
 from flows.process.application import open_app
@@ -19,31 +20,43 @@ from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.relative_window import asked_bounds
 from ingest_core.planning.request import PlanRequest, Trigger
 
-explain_app = typer.Typer(help="Say why.", no_args_is_help=True)
+explain_app = CommandTree(help="Explain planning decisions.")
 
-SourceArgument = Annotated[str, typer.Argument(help="The source's code, such as crossref.", show_default=False)]
-Endpoint = Annotated[str | None, typer.Option(help="Needed where a source has several.")]
-AnyOperation = Annotated[Operation, typer.Option(case_sensitive=False)]
-From = Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")]
-To = Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")]
+SourceArgument = Annotated[str, typer.Argument(help="Code of the source, such as crossref.", show_default=False)]
+Endpoint = Annotated[str | None, typer.Option(metavar="NAME", help="Endpoint; needed if the source has several.")]
+AnyOperation = Annotated[Operation, typer.Option(case_sensitive=False, help="Type of the plan.")]
+From = Annotated[str | None, typer.Option("--from", metavar="TIME", help="Start of the window, inclusive (UTC).")]
+To = Annotated[str | None, typer.Option("--to", metavar="TIME", help="End of the window, exclusive (UTC).")]
 InWords = Annotated[
     str | None,
     typer.Option(
-        "--window", help='Instead of --from and --to: "last 7 days", "last 6 hours", yesterday, "last month".'
+        "--window",
+        metavar="WORDS",
+        help='Window in words, instead of --from and --to: "last 7 days", "last 6 hours", yesterday, "last month".',
     ),
 ]
 Query = Annotated[
-    str | None, typer.Option(help='Only records that match, such as title:"heart failure" AND NOT type:review.')
+    str | None,
+    typer.Option(metavar="QUERY", help='Only records that match, such as title:"heart failure" AND NOT type:review.'),
 ]
 Overrides = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting for this plan only, such as pagination.page_size=200.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Override a setting for this plan, such as pagination.page_size=200. Can be given several times.",
+    ),
 ]
 Campaign = Annotated[
-    str | None, typer.Option(help="Names a BACKFILL or UPDATE, so that a later plan of that name goes on.")
+    str | None,
+    typer.Option(metavar="NAME", help="Name of a BACKFILL or UPDATE; a later plan with this name continues it."),
 ]
-NewestFirst = Annotated[bool, typer.Option("--newest-first", help="A BACKFILL from the newest down.")]
-Now = Annotated[str | None, typer.Option(help="Replaces the clock for planning only; ahead of it only with --dry-run.")]
-AnyNow = Annotated[str | None, typer.Option("--now", help="Replaces the clock.")]
+NewestFirst = Annotated[bool, typer.Option("--newest-first", help="Read a BACKFILL from newest to oldest.")]
+Now = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Replace the clock for planning; a time in the future only with --dry-run."),
+]
+AnyNow = Annotated[str | None, typer.Option("--now", metavar="TIME", help="Replace the clock.")]
 
 MAX_IDS_BYTES = 50_000_000
 """Some two million ids; one plan takes fewer."""
@@ -51,12 +64,13 @@ MAX_IDS_BYTES = 50_000_000
 BARS = " ▁▂▃▄▅▆▇█"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    app.command("plan", epilog="Example: patra plan crossref --from 2026-01-01 --to 2026-01-02")(plan)
+    example = "Example: patra plan crossref --from 2026-01-01 --to 2026-01-02"
+    app.command("plan", rich_help_panel=Heading.HARVEST, epilog=example)(plan)
     example = "Example: patra explain window pubmed --operation BACKFILL --from 2020-01-01"
     explain_app.command("window", epilog=example)(explain_window)
-    app.add_typer(explain_app, name="explain")
+    app.add_typer(explain_app, name="explain", rich_help_panel=Heading.HARVEST)
 
 
 def plan(
@@ -71,24 +85,27 @@ def plan(
     campaign: Campaign = None,
     priority: Annotated[
         int | None,
-        typer.Option(help="How urgent its tasks are, 1 to 9: 1 comes first. Else the operation's: 3, 5 or 7."),
+        typer.Option(
+            metavar="N",
+            help="Priority of the tasks, 1 (most urgent) to 9 (default: HARVEST 3, UPDATE 5, BACKFILL 7).",
+        ),
     ] = None,
     ids: Annotated[
-        Path | None, typer.Option(help="The ids an UPDATE refreshes, one per line; - reads them from stdin.")
+        Path | None, typer.Option(help="File with the ids to refresh (UPDATE), one per line; - reads stdin.")
     ] = None,
     now: Now = None,
     trigger_key: Annotated[
-        str | None, typer.Option(help="The trigger's identity: the same key again plans nothing new.")
+        str | None, typer.Option(metavar="KEY", help="Identity of the trigger; the same key again creates nothing new.")
     ] = None,
     *,
     newest_first: NewestFirst = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be planned; write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan without writing anything.")] = False,
     probe: Annotated[
-        bool, typer.Option("--probe", help="With --dry-run: ask the provider how big the slices are.")
+        bool, typer.Option("--probe", help="With --dry-run: ask the provider for the sizes of the slices.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Turn a request into a plan with slices and tasks."""
+    """Plan slices and tasks for a source."""
     asked = (_instant(window_from, "--from"), _instant(window_to, "--to"), window)
     settings = read_assignments(overrides)
     named = _read_ids(ids) if ids else ()
@@ -194,7 +211,7 @@ def explain_window(
     newest_first: NewestFirst = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show how the window of a plan comes about, line by line."""
+    """Show how the window of a plan is computed, step by step."""
     asked = (_instant(window_from, "--from"), _instant(window_to, "--to"), window)
     settings = read_assignments(overrides)
     moment = _instant(now, "--now")

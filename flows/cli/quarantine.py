@@ -1,4 +1,4 @@
-"""`patra quarantine`: records that could not be used, and what becomes of them."""
+"""`patra quarantine`: rejected records, and what becomes of them."""
 
 import uuid
 from typing import Annotated, Any, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app
 from ingest_core.bootstrap import App
@@ -15,7 +16,7 @@ from ingest_core.model.quarantine import Quarantined, Redriven, Refusal
 from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID, whole_number
 from ingest_core.readside.tables import Csv, FileFormat, JsonLines
 
-quarantine_app = typer.Typer(help="Records that could not be used.", no_args_is_help=True)
+quarantine_app = CommandTree(help="Inspect and settle rejected records.")
 
 MOST_RETRIED = 1000
 COLUMNS = (
@@ -24,19 +25,24 @@ COLUMNS = (
     "created_at", "updated_at",
 )  # fmt: skip
 
-OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
+OptionalSource = Annotated[str | None, typer.Argument(help="Only records of this source.", show_default=False)]
 Reason = Annotated[
     QuarantineReason | None, typer.Option("--reason", case_sensitive=False, help="Only records with this reason.")
 ]
-State = Annotated[QuarantineState | None, typer.Option("--state", case_sensitive=False, help="Only this state.")]
-RowIds = Annotated[
-    list[int], typer.Argument(metavar="ID...", max=LARGEST_ID, help="Rows, as `list` shows them.", show_default=False)
+State = Annotated[
+    QuarantineState | None, typer.Option("--state", case_sensitive=False, help="Only records in this state.")
 ]
-Said = Annotated[str, typer.Option("--reason", help="Why; it is kept with the row.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+RowIds = Annotated[
+    list[int],
+    typer.Argument(
+        metavar="ID...", max=LARGEST_ID, help="Rows, as listed by `patra quarantine list`.", show_default=False
+    ),
+]
+Said = Annotated[str, typer.Option("--reason", help="Reason; stored with the row.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
     add = quarantine_app.command
     add("list", epilog="Example: patra quarantine list crossref --state OPEN")(quarantine_list)
@@ -45,7 +51,7 @@ def register(app: typer.Typer) -> None:
     add("retry", epilog="Example: patra quarantine retry pubmed --reason DETAIL_FAILED")(quarantine_retry)
     add("release", epilog="Example: patra quarantine release 34 35 --reason 'fixed upstream'")(quarantine_release)
     add("discard", epilog="Example: patra quarantine discard 34 --reason 'a test record'")(quarantine_discard)
-    app.add_typer(quarantine_app, name="quarantine")
+    app.add_typer(quarantine_app, name="quarantine", rich_help_panel=Heading.RECORDS)
 
 
 def quarantine_list(
@@ -56,7 +62,7 @@ def quarantine_list(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """List records that could not be used, and why."""
+    """List rejected records: the number by reason, then the newest."""
     with open_app() as app:
         if source is not None:
             app.registry.rows(source)
@@ -73,12 +79,15 @@ def quarantine_list(
 
 def quarantine_show(
     row_id: Annotated[
-        int, typer.Argument(metavar="ID", max=LARGEST_ID, help="A row, as `list` shows it.", show_default=False)
+        int,
+        typer.Argument(
+            metavar="ID", max=LARGEST_ID, help="Row, as listed by `patra quarantine list`.", show_default=False
+        ),
     ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show everything about one, and what became of it."""
+    """Show one rejected record in full."""
     with open_app() as app:
         entry = app.quarantine.entry(row_id)
     if as_json:
@@ -95,13 +104,15 @@ def quarantine_export(
     source: OptionalSource = None,
     reason: Reason = None,
     state: State = None,
-    form: Annotated[Literal["jsonl", "csv"], typer.Option("--format", case_sensitive=False)] = "jsonl",
+    form: Annotated[
+        Literal["jsonl", "csv"], typer.Option("--format", case_sensitive=False, help="File format.")
+    ] = "jsonl",
     output: Output = STDOUT,
     *,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write records that could not be used to a file, with everything known of them."""
+    """Write rejected records to a file, with all columns."""
     with open_app() as app:
         if source is not None:
             app.registry.rows(source)
@@ -114,12 +125,12 @@ def quarantine_export(
 
 
 def quarantine_release(row_ids: RowIds, reason: Said, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Settle records as done with; one that comes back bad is open again."""
+    """Mark records as solved; one that is rejected again is OPEN again."""
     _settle(row_ids, QuarantineState.RELEASED, reason, yes=yes, as_json=as_json)
 
 
 def quarantine_discard(row_ids: RowIds, reason: Said, *, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Settle records for good: they stay discarded, and their ids are no longer asked for."""
+    """Discard records for good; their ids are not fetched again."""
     _settle(row_ids, QuarantineState.DISCARDED, reason, yes=yes, as_json=as_json)
 
 
@@ -148,7 +159,8 @@ def _confirm(entries: list[Quarantined], what: str, *, yes: bool) -> None:
 
 def quarantine_retry(
     targets: Annotated[
-        list[str], typer.Argument(metavar="ID...|SOURCE", help="Rows, or a source's open rows.", show_default=False)
+        list[str],
+        typer.Argument(metavar="ID...|SOURCE", help="Rows, or the open rows of a source.", show_default=False),
     ],
     reason: Reason = None,
     limit: Annotated[
@@ -158,7 +170,10 @@ def quarantine_retry(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for records again: by id where the source can be refreshed by id, else by the time they were found in."""
+    """Fetch rejected records again.
+
+    By id if the source can be refreshed by id, otherwise by the time window they were found in.
+    """
     with open_app() as app:
         entries = _chosen(app, targets, reason, limit)
         _confirm(entries, "are asked for again", yes=yes or as_json)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.files import read_file, write_file
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
 from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrade_database
@@ -20,23 +21,25 @@ from ingest_core.registry.rows import Rows, rows_of
 from ingest_core.registry.yaml_bounds import MAX_BYTES
 from ingest_core.shipped import shipped_sources
 
-db_app = typer.Typer(help="The database's schema.", no_args_is_help=True)
-registry_app = typer.Typer(help="The sources, as configuration.", no_args_is_help=True)
+db_app = CommandTree(help="Manage the database schema.")
+registry_app = CommandTree(help="Manage the sources in the Registry.")
 
-Files = Annotated[list[Path] | None, typer.Argument(help="Source files (YAML).", show_default=False)]
-CodeArgument = Annotated[str, typer.Argument(help="The source's code.", show_default=False)]
-Shipped = Annotated[bool, typer.Option("--shipped", help="The sources that come with the product.")]
+Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="Source files (YAML).", show_default=False)]
+CodeArgument = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Code of the source, such as crossref.", show_default=False)
+]
+Shipped = Annotated[bool, typer.Option("--shipped", help="Also take the shipped sources.")]
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    app.add_typer(db_app, name="db")
-    app.add_typer(registry_app, name="registry")
+    app.add_typer(db_app, name="db", rich_help_panel=Heading.INSTALL)
+    app.add_typer(registry_app, name="registry", rich_help_panel=Heading.SOURCES)
 
 
-@db_app.command("upgrade", epilog="Example: PATRA_DATABASE_URL=postgresql://localhost/patra patra db upgrade")
+@db_app.command("upgrade", epilog="Example: patra db upgrade")
 def db_upgrade(*, as_json: AsJson = False) -> None:
-    """Bring the database to this version's schema, and add the shipped sources it does not have."""
+    """Upgrade the schema to this version, and add missing shipped sources."""
     result = upgrade_database()
     if as_json:
         print_json(result)
@@ -53,7 +56,7 @@ def db_upgrade(*, as_json: AsJson = False) -> None:
 
 @registry_app.command("diff", epilog="Example: patra registry diff my-source.yaml")
 def registry_diff(files: Files = None, *, shipped: Shipped = False, as_json: AsJson = False) -> None:
-    """Show what applying source files would change; nothing is written."""
+    """Show what applying source files would change."""
     texts = _texts(files, shipped=shipped)
     with open_app() as app:
         sources = _checked(texts, app)
@@ -69,10 +72,10 @@ def registry_apply(
     files: Files = None,
     *,
     shipped: Shipped = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check source files and write them to the Registry, all of them or none; what changes is shown first."""
+    """Check source files, show the changes, and write them: all files or none."""
     texts = _texts(files, shipped=shipped)
     with open_app() as app:
         sources = _checked(texts, app)
@@ -95,7 +98,10 @@ def registry_apply(
 
 @registry_app.command("validate", epilog="Example: patra registry validate my-source.yaml")
 def registry_validate(files: Files = None, *, shipped: Shipped = False, as_json: AsJson = False) -> None:
-    """Check source files without a database: each is read and compiled for every operation it serves."""
+    """Check source files without a database.
+
+    Each file is compiled for every operation that it serves.
+    """
     results = [_validate(name, text) for name, text in _texts(files, shipped=shipped).items()]
     if as_json:
         print_json({"files": results})
@@ -128,11 +134,11 @@ def _show_validation(result: dict[str, Any]) -> None:
 @registry_app.command("export", epilog="Example: patra registry export crossref --output crossref.yaml")
 def registry_export(
     code: CodeArgument,
-    output: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write (default: stdout).")] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Write a registered source as a file that applies to the same."""
+    """Write a registered source as a source file."""
     with open_app() as app:
         rows = app.registry.rows(code)
     if output is not None:
@@ -147,7 +153,7 @@ def registry_export(
 
 @registry_app.command("show", epilog="Example: patra registry show crossref")
 def registry_show(code: CodeArgument, *, as_json: AsJson = False) -> None:
-    """Show a source as it is in force."""
+    """Show the settings of a source that are in force."""
     with open_app() as app:
         rows = {name: entries for name, entries in app.registry.rows(code).items() if name.startswith("reg_")}
     if as_json:
@@ -161,7 +167,7 @@ def registry_show(code: CodeArgument, *, as_json: AsJson = False) -> None:
 
 @registry_app.command("history", epilog="Example: patra registry history crossref")
 def registry_history(code: CodeArgument, *, as_json: AsJson = False) -> None:
-    """Show every row a source ever had: when it came, and when another took its place."""
+    """List all versions of a source's rows, with the times they were in force."""
     with open_app() as app:
         entries = app.registry.history(code)
     if as_json:

@@ -1,4 +1,4 @@
-"""`patra deploy` and `patra up`: a Prefect server that runs Patra, somebody else's or one's own."""
+"""`patra deploy` and `patra up`: deploy to a Prefect server, or run a private one."""
 
 import shutil
 import sys
@@ -7,30 +7,33 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table
 from flows.process.application import open_app
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    example = "Example: PREFECT_API_URL=http://127.0.0.1:4200/api patra deploy --executors 2"
-    app.command("deploy", epilog=example)(deploy)
-    app.command("up", epilog="Example: patra up --port 4300")(up)
+    example = "Example: patra deploy --executors 2"
+    app.command("deploy", rich_help_panel=Heading.INSTALL, epilog=example)(deploy)
+    app.command("up", rich_help_panel=Heading.TRY, epilog="Example: patra up --port 4300")(up)
 
 
 def deploy(
     executors: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=64, help="How many executors to schedule, one after the other; else as many as there are."
-        ),
+        typer.Option(min=1, max=64, help="Number of scheduled executors (default: keep the current number)."),
     ] = None,
-    pool: Annotated[str | None, typer.Option(help="Another work pool than patra.")] = None,
+    pool: Annotated[str | None, typer.Option(metavar="NAME", help="Work pool to use instead of patra.")] = None,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change; nothing is written.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the Prefect server at PREFECT_API_URL in step: pool, limits, deployments, schedules, automations."""
+    """Deploy flows, limits and automations to a Prefect server.
+
+    The server is the one at PREFECT_API_URL. Work pool, limits, deployments, schedules and automations are created or
+    updated; what is as declared already is left alone.
+    """
     from flows.deploying.deploy import DeployOptions  # noqa: PLC0415 - Prefect is slow to load
     from flows.deploying.deploy import deploy as bring_in_step  # noqa: PLC0415
     from flows.prefect_api.client import server_url  # noqa: PLC0415
@@ -50,14 +53,19 @@ def deploy(
 
 
 def up(
-    port: Annotated[int, typer.Option(min=1, max=65534, help="Where the UI and the API are, on this machine.")] = 4200,
+    port: Annotated[
+        int, typer.Option(min=1, max=65534, metavar="PORT", help="Port of the UI and the API on this machine.")
+    ] = 4200,
     *,
     no_sandbox: Annotated[
-        bool, typer.Option("--no-sandbox", help="Harvest the real providers, into the configured database.")
+        bool, typer.Option("--no-sandbox", help="Harvest the real providers into the configured database.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a private Prefect server, a worker and simulated providers, with everything deployed, until Ctrl-C."""
+    """Run Prefect, a worker and simulated providers until Ctrl-C.
+
+    The Prefect server is private to this machine, and everything is deployed to it.
+    """
     from flows.up.control_room import UpOptions, run_up  # noqa: PLC0415 - the sandbox takes time to load
 
     run_up(UpOptions(port, sandbox=not no_sandbox), _say, _print_room if as_json else _show_room)

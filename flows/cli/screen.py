@@ -4,16 +4,23 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.visible import visible, visible_json, visible_lines
+
+GAP = "  "
+"""Between two columns."""
+
+LIST_RULE = 40
+"""The line between two rows of a table that is shown as lists."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
@@ -41,31 +48,97 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table, or a line that says it is empty."""
-    table = Table(title=_cell(title), title_justify="left", header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(cell) for cell in row))
-    if table.row_count:
-        console.print(table)
-    else:
-        console.print(f"{title}: none", markup=False)
+    """A table as wide as the terminal at most, or a line that says it is empty.
 
-
-def _cell(value: Any) -> Text:
-    """A value as it is: what looks like markup is none, and control characters are escapes."""
-    return Text("" if value is None else visible_lines(str(value)))
+    Cells wrap at spaces. Where the longest words of a row do not fit side by side, each row becomes a list of facts.
+    """
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    if not cells:
+        console.print(f"{title}: none")
+        return
+    console.print(_cell(title, "italic"))
+    heads = [_cell(one, "bold") for one in columns]
+    widths = _widths([heads, *cells], console.width - len(GAP) * (len(columns) - 1))
+    if widths:
+        rule = [Text("─" * width) for width in widths]
+        numbers = [all(_is_number(row[number]) for row in cells) for number in range(len(heads))]
+        for row in (heads, rule, *cells):
+            _print_row(row, widths, numbers)
+        return
+    for row in cells:
+        console.print("─" * min(console.width, LIST_RULE))
+        _print_list(zip(heads, row, strict=True))
 
 
 def print_facts(title: str, facts: Iterable[tuple[str, Any]]) -> None:
-    """Names and values, a line each."""
-    table = Table(title=_cell(title), title_justify="left", show_header=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, value in facts:
-        table.add_row(_cell(name), _cell(value))
-    console.print(table)
+    """Names and values, a line each; a value that does not fit beside its name is below it."""
+    console.print(_cell(title, "italic"))
+    _print_list([(_cell(name, "bold"), _cell(value)) for name, value in facts])
+
+
+def _cell(value: Any, style: str = "") -> Text:
+    """A value as it is: what looks like markup is none, and control characters are escapes."""
+    if value is None:
+        return Text()
+    if isinstance(value, bool | dict | list | tuple):
+        value = json.dumps(value, ensure_ascii=False, default=_plain)
+    return Text(visible_lines(str(value)), style=style)
+
+
+def _is_number(cell: Text) -> bool:
+    return cell.plain.replace(",", "").replace(".", "", 1).isdigit() or cell.plain in ("", "-")
+
+
+def _widths(rows: Sequence[Sequence[Text]], room: int) -> list[int]:
+    """The width of each column; none where the longest words need more than there is room for.
+
+    A column has the width of its longest word, and what is left goes to those whose longest lines need it, evenly.
+    """
+    columns = list(zip(*rows, strict=True))
+    widths = [max(_longest(cell.plain.split()) for cell in column) for column in columns]
+    wanted = [max(_longest(cell.plain.splitlines()) for cell in column) for column in columns]
+    if sum(widths) > room:
+        return []
+    for _ in range(room - sum(widths)):
+        narrow = [number for number, width in enumerate(widths) if width < wanted[number]]
+        if not narrow:
+            break
+        widths[min(narrow, key=widths.__getitem__)] += 1
+    return widths
+
+
+def _longest(parts: Iterable[str]) -> int:
+    return max(map(cell_len, parts), default=0)
+
+
+def _print_row(row: Sequence[Text], widths: Sequence[int], numbers: Sequence[bool]) -> None:
+    """The cells side by side, on as many lines as the highest of them."""
+    columns = [cell.wrap(console, width) for cell, width in zip(row, widths, strict=True)]
+    for parts in zip_longest(*columns):
+        line = Text()
+        for part, width, number in zip(parts, widths, numbers, strict=True):
+            text = part or Text()
+            text.align("right" if number else "left", width)
+            line.append_text(text).append(GAP)
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+def _print_list(facts: Iterable[tuple[Text, Text]]) -> None:
+    """Names and values in two columns; a word that is longer than a line is broken at its end."""
+    shown = list(facts)
+    left = max((cell_len(name.plain) for name, _ in shown), default=0) + len(GAP)
+    for name, value in shown:
+        beside = _longest(value.plain.split()) <= console.width - left
+        indent = left if beside else len(GAP)
+        lines = value.wrap(console, console.width - indent)
+        if not beside:
+            console.print(name, soft_wrap=True)
+        for number, line in enumerate(lines or [Text()]):
+            start = name.copy() if beside and not number else Text()
+            start.align("left", indent)
+            start.append_text(line).rstrip()
+            console.print(start, soft_wrap=True)
 
 
 def shown_instant(text: str | None) -> str:

@@ -1,4 +1,4 @@
-"""`patra source`: look at a source before it works, and begin one of your own."""
+"""`patra source`: create and test source files."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.cli.files import is_file, read_file, write_file
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app, read_prefect_secret
 from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks, strategies
@@ -31,12 +32,12 @@ from ingest_core.registry.yaml_bounds import MAX_BYTES
 from ingest_core.settings import load_settings
 from ingest_core.shipped import shipped_sources
 
-source_app = typer.Typer(help="A source, before it works.", no_args_is_help=True)
+source_app = CommandTree(help="Create and test source files.")
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    app.add_typer(source_app, name="source")
+    app.add_typer(source_app, name="source", rich_help_panel=Heading.SOURCES)
 
 
 @dataclass(frozen=True)
@@ -52,21 +53,39 @@ class _Found:
 
 @source_app.command("check", epilog="Example: patra source check crossref --from 2026-01-01 --to 2026-01-02 --send")
 def source_check(
-    source: Annotated[str, typer.Argument(help="A source's code, or a file.", show_default=False)],
-    window_from: Annotated[str | None, typer.Option("--from", help="Lower bound, included (UTC).")] = None,
-    window_to: Annotated[str | None, typer.Option("--to", help="Upper bound, not included (UTC).")] = None,
-    query: Annotated[str | None, typer.Option(help='Such as title:"heart failure" AND NOT type:review.')] = None,
-    endpoint: Annotated[str | None, typer.Option(help="Needed where a source has several.")] = None,
-    operation: Annotated[Operation | None, typer.Option(case_sensitive=False)] = None,
-    ids: Annotated[str | None, typer.Option(help="Ids to ask for, separated by commas (UPDATE).")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many records are shown.")] = SHOWN_RECORDS,
-    overrides: Annotated[list[str] | None, typer.Option("--set", help="As in patra plan.")] = None,
+    source: Annotated[str, typer.Argument(help="Code of a source, or a source file.", show_default=False)],
+    window_from: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Start of the window, inclusive (UTC).")
+    ] = None,
+    window_to: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="End of the window, exclusive (UTC).")
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUERY", help='Only records that match, such as title:"heart failure" AND NOT type:review.'
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Endpoint; needed if the source has several.")
+    ] = None,
+    operation: Annotated[Operation | None, typer.Option(case_sensitive=False, help="Type of the plan.")] = None,
+    ids: Annotated[
+        str | None, typer.Option(metavar="ID,...", help="Ids to fetch (UPDATE), separated by commas.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of records to show.")] = SHOWN_RECORDS,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, as in `patra plan`.")
+    ] = None,
     *,
-    whole: Annotated[bool, typer.Option("--all", help="Show the settings that are platform defaults too.")] = False,
-    send: Annotated[bool, typer.Option("--send", help="Fetch one page and show what it maps to.")] = False,
+    whole: Annotated[bool, typer.Option("--all", help="Also show settings that are platform defaults.")] = False,
+    send: Annotated[bool, typer.Option("--send", help="Fetch one page and show its records.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compile a source, say where each setting came from, show the requests of its first slice, or send one."""
+    """Compile a source and show its settings and requests.
+
+    The requests are those of its first slice. --send fetches one page and shows its records.
+    """
     asked = CheckRequest(
         endpoint=endpoint,
         operation=operation,
@@ -187,21 +206,25 @@ def source_schema(*, as_json: AsJson = False) -> None:
 
 @source_app.command("new", epilog="Example: patra source new --code myapi --name 'My API'")
 def source_new(
-    code: Annotated[str | None, typer.Option(help="Lower-case letters, digits and _.")] = None,
-    name: Annotated[str | None, typer.Option(help="The provider's name.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Such as https://api.example.org/v1.")] = None,
-    path: Annotated[str | None, typer.Option(help="Such as /records.")] = None,
-    items: Annotated[str | None, typer.Option(help="Path of the list of records, such as $.items.")] = None,
-    record_id: Annotated[str | None, typer.Option("--id", help="Path of the id within a record.")] = None,
-    updated: Annotated[str | None, typer.Option(help="Path of the update time within a record.")] = None,
-    paging: Annotated[PaginationType | None, typer.Option(case_sensitive=False)] = None,
-    cap: Annotated[int | None, typer.Option(min=1, max=LARGEST_COUNT, help="The most records a page can have.")] = None,
-    output: Annotated[Path | None, typer.Option(help="The file to write; default CODE.yaml.")] = None,
+    code: Annotated[str | None, typer.Option(help="Code of the source: lower-case letters, digits and _.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the provider.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Base URL, such as https://api.example.org/v1.")
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Path of the list of records, such as /records.")] = None,
+    items: Annotated[str | None, typer.Option(help="Place of the records in an answer, such as $.items.")] = None,
+    record_id: Annotated[str | None, typer.Option("--id", help="Place of the id in a record, such as $.id.")] = None,
+    updated: Annotated[str | None, typer.Option(help="Place of the update time in a record.")] = None,
+    paging: Annotated[PaginationType | None, typer.Option(case_sensitive=False, help="Type of paging.")] = None,
+    cap: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum page size of the provider, in records.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write (default: CODE.yaml).")] = None,
     *,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a few questions and write a starting file that compiles."""
+    """Ask a few questions and write a source file that compiles."""
     ask = _Questions(interactive=on_terminal() and not as_json)
     answers = Answers(
         code=ask.text("code", code, "myapi"),

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app
 from flows.process.signals import stopped_by_signals
@@ -16,27 +17,27 @@ from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.task import Task
 from ingest_core.model.whole_number import LARGEST_COUNT
 
-OptionalSource = Annotated[str | None, typer.Argument(help="Only this source.", show_default=False)]
+OptionalSource = Annotated[str | None, typer.Argument(help="Show only this source.", show_default=False)]
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang these commands into the tree."""
-    app.command("execute", epilog="Example: patra execute --until-idle --json")(execute)
-    app.command("status", epilog="Example: patra status crossref")(status)
+    app.command("execute", rich_help_panel=Heading.HARVEST, epilog="Example: patra execute --until-idle --json")(
+        execute
+    )
+    app.command("status", rich_help_panel=Heading.HARVEST, epilog="Example: patra status crossref")(status)
 
 
 def execute(
-    source: Annotated[str | None, typer.Option(help="Only this source's tasks.")] = None,
-    max_tasks: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of tasks to run.")
-    ] = None,
+    source: Annotated[str | None, typer.Option(metavar="SOURCE", help="Execute only tasks of this source.")] = None,
+    max_tasks: Annotated[int | None, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of tasks.")] = None,
     *,
     until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="Also wait for leases and scheduled tasks that come free soon.")
+        bool, typer.Option("--until-idle", help="Also wait for tasks that are due soon and leases that expire soon.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Work queued tasks until none is claimable."""
+    """Execute queued tasks until none can be claimed."""
     with open_app() as app:
         if source is not None:
             app.registry.rows(source)
@@ -96,7 +97,7 @@ def _show_execution(report: ExecuteReport) -> None:
 
 
 def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
-    """Show tasks by state for every partition."""
+    """Show the number of tasks by state, for each partition."""
     with open_app() as app:
         if source is not None:
             app.registry.rows(source)

@@ -1,4 +1,4 @@
-"""`patra worker`: works flow runs on this machine."""
+"""`patra worker`: executes flow runs on this machine."""
 
 import asyncio
 from contextlib import suppress
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, print_json
 from ingest_core.model.errors import Unreachable
 from ingest_core.model.whole_number import LARGEST_COUNT
@@ -13,25 +14,30 @@ from ingest_core.model.whole_number import LARGEST_COUNT
 POOL = "patra"
 
 
-def register(app: typer.Typer) -> None:
+def register(app: CommandTree) -> None:
     """Hang this command into the tree."""
-    app.command("worker", epilog="Example: patra worker --limit 4")(worker)
+    app.command("worker", rich_help_panel=Heading.INSTALL, epilog="Example: patra worker --limit 4")(worker)
 
 
 def worker(
-    pool: Annotated[str, typer.Option(help="The work pool, of type process.")] = POOL,
-    name: Annotated[str | None, typer.Option(help="What it is called in the UI; else host and process.")] = None,
+    pool: Annotated[str, typer.Option(metavar="NAME", help="Work pool, of type process.")] = POOL,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the worker in the UI (default: host and process).")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum concurrent flow runs (default: unlimited).")
     ] = None,
     *,
     with_healthcheck: Annotated[
         bool,
-        typer.Option("--with-healthcheck", help="Answer GET /health on PREFECT_WORKER_WEBSERVER_PORT, else 8080."),
+        typer.Option("--with-healthcheck", help="Answer GET /health on PREFECT_WORKER_WEBSERVER_PORT (default: 8080)."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Work flow runs until SIGTERM or Ctrl-C; then take no new one, and end when those in hand have ended."""
+    """Execute flow runs of a work pool until Ctrl-C or SIGTERM.
+
+    Then it takes no new flow run, and ends when the running ones have ended.
+    """
     from flows.prefect_api.client import open_prefect, server_url  # noqa: PLC0415 - Prefect is slow to load
     from flows.prefect_api.worker import DrainingWorker, work  # noqa: PLC0415 - the same
 
@@ -40,7 +46,10 @@ def worker(
         client.read_work_pools(limit=1)
     draining = DrainingWorker(pool, name, limit)
     if not as_json:
-        console.print(f"worker {draining.name} works for pool {pool}; Ctrl-C ends it in good order", markup=False)
+        console.print(
+            f"worker {draining.name} executes flow runs of pool {pool}; Ctrl-C stops it after the running ones",
+            markup=False,
+        )
     asyncio.run(work(draining, with_healthcheck=with_healthcheck))
     if as_json:
         print_json({"worker": draining.name, "flow_runs": draining.flow_runs})

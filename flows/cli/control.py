@@ -39,6 +39,14 @@ SourceArgument = Annotated[str, typer.Argument(help="Code of the source, such as
 EndpointOption = Annotated[str | None, typer.Option("--endpoint", metavar="NAME", help="Only this endpoint.")]
 OperationOption = Annotated[Operation | None, typer.Option("--operation", help="Only this operation.")]
 Reason = Annotated[str, typer.Option("--reason", help="Reason; stored and shown with the state.")]
+AcceptDrift = Annotated[
+    bool,
+    typer.Option(
+        "--accept-drift",
+        help="Retry the tasks that failed by schema drift, and accept the page each failed at: its unusable records"
+        " go to quarantine.",
+    ),
+]
 
 
 def register(app: CommandTree) -> None:
@@ -142,12 +150,23 @@ def resume(
     endpoint: EndpointOption = None,
     operation: OperationOption = None,
     *,
+    accept_drift: AcceptDrift = False,
     as_json: AsJson = False,
 ) -> None:
     """Resume a source that was paused, or stopped by a fuse."""
     with open_app() as app:
-        changed = app.control.resume(_partitions(app, source, endpoint, operation), reason)
-    _tell_partitions("resumed", changed, as_json=as_json)
+        partitions = _partitions(app, source, endpoint, operation)
+        # Before the partitions are resumed: if this is interrupted, the same command can be given again.
+        count = app.control.accept_drift(partitions, _checked_reason(reason)) if accept_drift else None
+        changed = app.control.resume(partitions, reason)
+    _tell_partitions("resumed", changed, as_json=as_json, accepted=count)
+
+
+def _checked_reason(reason: str) -> str:
+    """The reason as it is kept with the accepted pages; BadInput for an empty one."""
+    if not reason.strip():
+        raise BadInput("REASON_MISSING", "it is empty", where="--reason", remedy="say why the records are acceptable")
+    return reason.strip()
 
 
 def _partitions(app: App, source: str, endpoint: str | None, operation: Operation | None) -> list[Partition]:
@@ -166,11 +185,15 @@ def _partitions(app: App, source: str, endpoint: str | None, operation: Operatio
     return found
 
 
-def _tell_partitions(what: str, changed: list[Partition], *, as_json: bool) -> None:
+def _tell_partitions(what: str, changed: list[Partition], *, as_json: bool, accepted: int | None = None) -> None:
     if as_json:
-        print_json({what: [_json(one) for one in changed]})
-    else:
-        console.print(f"{what}: " + (", ".join(map(str, changed)) or "no change"), markup=False)
+        tasks = {} if accepted is None else {"tasks": accepted}
+        print_json({what: [_json(one) for one in changed], **tasks})
+        return
+    console.print(f"{what}: " + (", ".join(map(str, changed)) or "no change"), markup=False)
+    if accepted is not None:
+        failed = "queued again, each with the page it failed at accepted" if accepted else "had failed by schema drift"
+        console.print(f"{counted(accepted, 'task') if accepted else 'no task'} {failed}")
 
 
 def _json(partition: Partition) -> dict[str, Any]:

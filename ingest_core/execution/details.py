@@ -10,10 +10,11 @@ from ingest_core.execution.fetch import ANYWHERE, GARBLED, FetchedPage, Fetcher,
 from ingest_core.execution.page import DecodedPage
 from ingest_core.execution.ports import Request, Response
 from ingest_core.execution.request import Caller, render_detail
-from ingest_core.execution.routing import Router, short_hash, too_many_unusable
+from ingest_core.execution.routing import Router, short_hash
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel, GoneReason
 from ingest_core.model.record import BadId, Gone, Witnesses
+from ingest_core.model.spec import DriftSpec
 
 GONE_STATUSES = frozenset({404, 410})
 TOO_MANY_GONE = 10
@@ -86,10 +87,10 @@ class Details:
         self.long_numbers = self.long_numbers or page.long_numbers
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
-    def hopeless(self, bad: Mapping[str, BadId]) -> bool:
+    def hopeless(self, bad: Mapping[str, BadId], drift: DriftSpec) -> bool:
         """Whether so many ids failed that the page is refused anyway: it is not the ids' fault."""
         news = sum(one not in bad for one in self.failed)
-        return too_many_unusable(news, news + len(self.items))
+        return drift.is_drift(news, news + len(self.items))
 
     def as_page(self, ids: list[str]) -> FetchedPage:
         """The records as a page of their own, for a refresh by id."""
@@ -168,7 +169,7 @@ def fetch_details(
         except UpstreamError as error:
             error.in_detail = True
             # An answer that stays unreadable is halved too: one record may spoil the text of all.
-            if (error.level != ErrorLevel.L2 and error.code not in GARBLED) or found.hopeless(bad):
+            if (error.level != ErrorLevel.L2 and error.code not in GARBLED) or found.hopeless(bad, fetcher.spec.drift):
                 raise
             if len(batch) == 1 and by_id and error.status in GONE_STATUSES:
                 found.not_found += batch

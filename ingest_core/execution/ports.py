@@ -101,6 +101,12 @@ class WorkControl(Protocol):
         `accepted` says why records that the provider states and does not give may be missing.
         """
 
+    def accept_drift(self, partitions: Iterable[Partition], reason: str) -> int:
+        """Queue the tasks again that FAILED by schema drift, each accepting the page it failed at; how many tasks.
+
+        The page's unusable records go to quarantine; `reason` is kept with the page. Later pages are judged as before.
+        """
+
     def tasks_of(self, scope: WorkScope) -> dict[str, int]:
         """How many tasks of it are in which state."""
 

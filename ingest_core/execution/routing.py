@@ -34,13 +34,6 @@ MAX_ID_CHARS = 512
 MAX_VERSION_CHARS = 128
 FUTURE_TOLERANCE = timedelta(days=1)
 ID_HASH_BYTES = 8
-DRIFT_SHARE = 0.2
-DRIFT_RECORDS = 10
-
-
-def too_many_unusable(unusable: int, received: int) -> bool:
-    """Whether it is not single records that are odd: the provider's answers have changed."""
-    return unusable >= DRIFT_RECORDS and unusable > DRIFT_SHARE * received
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ingest_core.cursor.ports import CursorStore
 from ingest_core.execution.collecting import rare_collections
 from ingest_core.execution.completeness import Judgement, PassVerdict
 from ingest_core.execution.details import fetch_listed, fetch_whole
+from ingest_core.execution.drift import judge_drift
 from ingest_core.execution.early_end import Progress, decide_early_end
 from ingest_core.execution.evidence import http_stats, request_digest, response_digest
 from ingest_core.execution.fetch import FetchedPage, Fetcher, Spot
@@ -42,7 +43,7 @@ from ingest_core.execution.ports import (
     WorkControl,
 )
 from ingest_core.execution.request import Caller, render_detail, render_request
-from ingest_core.execution.routing import Routed, Router, too_many_unusable
+from ingest_core.execution.routing import Routed, Router
 from ingest_core.execution.unset import UnsetCheck, readable
 from ingest_core.execution.walk import (
     Listing,
@@ -65,9 +66,9 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
-from ingest_core.model.errors import DataRefused, LeaseLost, SchemaDrift, ShortfallTooLarge, SliceFailed, Unreachable
+from ingest_core.model.errors import DataRefused, LeaseLost, ShortfallTooLarge, SliceFailed, Unreachable
 from ingest_core.model.naming import resume_command
-from ingest_core.model.record import PageOutcome, Rejected
+from ingest_core.model.record import PageOutcome
 from ingest_core.model.spec import RateSpec
 from ingest_core.model.task import FlowRun, Task
 
@@ -342,10 +343,7 @@ class TaskRunner:
             walk.provider_late_seconds = seconds_behind(fetched.response.headers, self._clock.now(), since_asked)
         records, rejected, hashes = routed.records, routed.rejected, routed.id_hashes
         live = fetched.page.count - len(routed.gone)  # a deleted record is neither usable nor drift
-        if self._drifted(task, rejected, live):
-            message = f"{len(rejected)} of {live} records are unusable ({rejected[0].reason})"
-            self._ledger.fail_batch(walk.run, batch, {"code": "SCHEMA_DRIFT", "message": message})
-            raise SchemaDrift(message)
+        accepted = judge_drift(self._ledger, walk, batch, rejected, live)
         seen_before = len(walk.seen.ids)
         walk.seen.add(hashes)
         walk.repetition = walk.repetition.after(hashes, walk.checkpoint.rewinds)
@@ -367,19 +365,13 @@ class TaskRunner:
             id_hashes=hashes,
             request_digest=request_digest(asked.request, fetched.response),
             response_digest=response_digest(fetched),
-            http_stats=http_stats(fetched),
+            http_stats={**http_stats(fetched), **({"driftAccepted": accepted} if accepted else {})},
             after_token=step.token,
             has_next=not step.completes,
             outside=routed.outside,
             gone=routed.gone,
         )
         return page, step, checkpoint
-
-    def _drifted(self, task: Task, rejected: list[Rejected], received: int) -> bool:
-        """Whether too many records are unusable; those that were so before, and are asked for again, are no news."""
-        if not too_many_unusable(len(rejected), received):
-            return False
-        return too_many_unusable(len(rejected) - self._ledger.known_bad(task, rejected), received)
 
     def _commit(self, walk: Walk, batch: Batch, page: PageOutcome, checkpoint: Checkpoint) -> None:
         walk.counts += self._ledger.commit_page(walk.run, batch, page, checkpoint)

@@ -202,6 +202,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
     shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
     certain = confirmed and not before.started
     total = before.total if page.total is None else page.total
+    waits = before.accepted_page is not None and before.accepted_page.page_no > batch.page_no
     # A page that brings nothing new may stand for another one, and without a total nothing else would show it.
     in_vain = not (new_records or task.ids or total is not None) and (page.count > 0 or not step.completes)
     return replace(
@@ -223,6 +224,7 @@ def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_reco
         # Going back repeats records on purpose, at most MAX_REWINDS times.
         fruitless=0 if new_records or not page.count or step.rewound else before.fruitless + 1,
         received=before.received + page.count,
+        accepted_page=before.accepted_page if waits else None,
         end_signal=step.signal if step.completes else None,
     )
 

@@ -8,6 +8,16 @@ from ingest_core.model.slice_codes import ResliceReason
 
 
 @dataclass(frozen=True)
+class AcceptedPage:
+    """A page whose unusable records an operator accepts, however many they are."""
+
+    page_no: int
+    """Its number in a pass over the slice."""
+    reason: str
+    """Why they are acceptable."""
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """How far a slice has been read, so that any later attempt continues from there.
 
@@ -58,6 +68,8 @@ class Checkpoint:
     """Records received in this pass, over all attempts."""
     accepted: str | None = None
     """Why an operator accepts what the provider gives, although records are missing."""
+    accepted_page: AcceptedPage | None = None
+    """The page that failed as schema drift and is accepted; None once it is committed."""
     end_signal: EndSignal | None = None
     """By what the end was recognised."""
     weak_end: bool = False
@@ -86,6 +98,7 @@ class Checkpoint:
             last_pass_from=self.last_pass_from,
             unsure=self.unsure and self.passes > 0,
             accepted=self.accepted,
+            accepted_page=self.accepted_page,
         )
 
     def next_pass(self, shortfall: int | None) -> "Checkpoint":
@@ -102,6 +115,15 @@ class Checkpoint:
         kept = replace(self.anew() if nowhere else self, restarts=0, limit=None, reslice=None, since_attempt=attempts)
         fresh = replace(kept, passes=0, shortfall=None, last_pass_from=None, empties=0, fruitless=0)
         return replace(fresh, unsure=kept.unsure and kept.started, accepted=accepted or self.accepted)
+
+    def accepting_next(self, reason: str) -> "Checkpoint":
+        """The same, with the next page accepted whatever share of its records is unusable."""
+        return replace(self, accepted_page=AcceptedPage(self.page_no + 1, reason))
+
+    def drift_accepted(self, page_no: int) -> str | None:
+        """Why an operator accepts the unusable records of that page; None if no one has."""
+        page = self.accepted_page
+        return page.reason if page and page.page_no == page_no else None
 
     def forgiven(self, attempts: int) -> "Checkpoint":
         """The same after attempts that were not in vain."""

@@ -63,18 +63,18 @@ class LeaseLost(Exception):
     """Another worker owns the task now: whatever this one holds must be discarded."""
 
 
-class SchemaDrift(Exception):
-    """Too many records of a page are unusable: the provider's answers have changed."""
-
-    code = "SCHEMA_DRIFT"
-
-
 class SliceFailed(Exception):
     """The provider's answers cannot be a whole result; the task fails, and its message says what to do."""
 
     code = "SLICE_FAILED"
     starts_over = False
     """Whether a retry reads the slice from its start."""
+
+
+class SchemaDrift(SliceFailed):
+    """Too many records of a page are unusable: the provider's answers have changed."""
+
+    code = "SCHEMA_DRIFT"
 
 
 class EmptyPages(SliceFailed):

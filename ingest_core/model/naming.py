@@ -16,6 +16,11 @@ def resume_command(partition: Partition) -> str:
     return f"`patra resume {partition.provenance_code} --reason TEXT`"
 
 
+def accept_drift_command(partition: Partition) -> str:
+    """What accepts the pages that failed as schema drift, and lets the partition go on."""
+    return f"`patra resume {partition.provenance_code} --accept-drift --reason TEXT`"
+
+
 def window_name(window: Window) -> str:
     """A slice's window in few letters: `03:00-04:00` where it lies within a day, else as any other span."""
     if not _is_within_a_day(window):

@@ -266,6 +266,19 @@ class ResponseSpec(Frozen):
     merged_into_path: Expression | None = None
 
 
+class DriftSpec(Frozen):
+    """When a page with unusable records counts as schema drift: both thresholds must be reached."""
+
+    share: float = 0.2
+    """More than this share of the page's records are unusable."""
+    records: int = 10
+    """At least this many of them are."""
+
+    def is_drift(self, unusable: int, received: int) -> bool:
+        """Whether single records are not the cause: the provider's answers have changed."""
+        return unusable >= self.records and unusable > self.share * received
+
+
 class DetailSpec(Frozen):
     """The endpoint that gives whole records for ids."""
 
@@ -301,6 +314,7 @@ class SpecSnapshot(Frozen):
     detail: DetailSpec | None = None
     slicing: SlicingSpec = SlicingSpec()
     on_refresh: OnRefresh = OnRefresh.OVERWRITE
+    drift: DriftSpec = DriftSpec()
     item_endpoint: str | None = None
     """The endpoint whose records these are, where it is another one."""
 

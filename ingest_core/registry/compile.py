@@ -34,6 +34,7 @@ from ingest_core.registry.checks import (
 )
 from ingest_core.registry.columns import LISTS, SETTINGS, iso_span
 from ingest_core.registry.connection import auth_part, http_part
+from ingest_core.registry.drift import drift_part, note_drift
 from ingest_core.registry.limits import asked_rate, batch_size, rate_part, retry_part
 from ingest_core.registry.merge import Merged, Overrides, Setting, list_identity, merge_block
 from ingest_core.registry.ownership import check_owner, check_refreshes, owners
@@ -188,9 +189,11 @@ class _Compiler:
             expression=expression.json(),
             detail=detail,
             slicing=slicing,
+            drift=drift_part(self._rows["reg_provenance"][0]),
             item_endpoint=owner,
         )
         note_unset(spec, found)
+        note_drift(spec, found)
         return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
 
     def _refuse(self) -> None:

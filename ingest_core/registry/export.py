@@ -37,6 +37,8 @@ def document_of(rows: Rows) -> dict[str, Any]:
                 "docs_url": provenance["docs_url"],
                 "id_normalizer": provenance["id_normalizer_code"],
                 "id_pattern": provenance.get("id_pattern"),
+                "drift_share": provenance.get("drift_share"),
+                "drift_records": provenance.get("drift_records"),
                 "on_equal": provenance["on_equal_code"],
                 "on_refresh": provenance.get("on_refresh_code"),
                 "defaults": _defaults(provenance.get("defaults")),

@@ -37,6 +37,8 @@ def _provenance(file: SourceFile) -> Row:
         "docs_url": file.source.docs_url,
         "id_normalizer_code": file.source.id_normalizer.value,
         "id_pattern": file.source.id_pattern,
+        "drift_share": file.source.drift_share,
+        "drift_records": file.source.drift_records,
         "on_equal_code": file.source.on_equal.value,
         "on_refresh_code": file.source.on_refresh.value if file.source.on_refresh else None,
         "output_mapping": dict(file.mapping),

@@ -297,6 +297,10 @@ class Source(Block):
     id_pattern: str | None = Field(
         default=None, description="Regular expression for a whole normalised id; a refresh by other ids is refused."
     )
+    drift_share: Annotated[float, Field(ge=0, le=0.99)] | None = Field(
+        default=None, description="A page is schema drift if more than this share is unusable (0.2), and"
+    )
+    drift_records: PositiveCount | None = Field(default=None, description="at least this many of its records are (10).")
     on_equal: OnEqual = OnEqual.KEEP
     on_refresh: OnRefresh | None = Field(default=None, description="What a refresh may change.")
     defaults: Defaults | None = None

@@ -868,6 +868,8 @@ CREATE TABLE reg_provenance (
     updated_at DATETIME(6) NOT NULL,
     on_refresh_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
     id_pattern LONGTEXT COLLATE utf8mb4_0900_bin,
+    drift_share DOUBLE,
+    drift_records INTEGER,
     PRIMARY KEY (id)
 );
 

@@ -868,6 +868,8 @@ CREATE TABLE reg_provenance (
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     on_refresh_code VARCHAR(32) COLLATE "C",
     id_pattern TEXT COLLATE "C",
+    drift_share DOUBLE PRECISION,
+    drift_records INTEGER,
     PRIMARY KEY (id)
 );
 

@@ -868,6 +868,8 @@ CREATE TABLE reg_provenance (
     updated_at BIGINT NOT NULL,
     on_refresh_code VARCHAR(32),
     id_pattern TEXT,
+    drift_share DOUBLE,
+    drift_records INTEGER,
     PRIMARY KEY (id)
 );
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pydoc import locate
 from typing import Any
 
+from ingest_core.model.spec import DriftSpec
 from ingest_core.registry.merge import PLATFORM
 from ingest_core.settings import load_settings
 
@@ -57,7 +58,7 @@ LIMITS: list[tuple[str, str, list[str]]] = [
     (
         "unusable records in a page",
         "{} or more, and more than {:.0%}: `SCHEMA_DRIFT`, the task fails",
-        [f"{EXECUTION}.routing.DRIFT_RECORDS", f"{EXECUTION}.routing.DRIFT_SHARE"],
+        ["source.drift_records", "source.drift_share"],
     ),
     ("passes over a slice", "{}, then `PARTIAL`", [f"{EXECUTION}.completeness.MAX_PASSES"]),
     ("rewinds within a pass", "{}", [f"{EXECUTION}.paging.stopping.MAX_REWINDS"]),
@@ -176,6 +177,8 @@ def _place(place: str) -> str:
 def _value(place: str) -> Any:
     if place.startswith("PATRA_"):
         return getattr(load_settings({}), place.removeprefix("PATRA_").lower())
+    if place.startswith("source.drift_"):
+        return getattr(DriftSpec(), place.removeprefix("source.drift_"))
     if not place.startswith("ingest_core."):
         block, _, key = place.partition(".")
         value = PLATFORM[block][key]

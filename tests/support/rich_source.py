@@ -55,6 +55,8 @@ RICH: dict[str, Any] = {
         "docs_url": "https://docs.example/?a=b&c=%20",
         "id_normalizer": "DOI",
         "id_pattern": "[a-z]+-[0-9]{1,4}",
+        "drift_share": 0.35,
+        "drift_records": 3,
         "on_equal": "CHANGED",
         "on_refresh": "FILL_EMPTY",
         "defaults": {"http": {"headers": {"X-All": "{contact}"}}, "rate_limit": {"burst": 7}},

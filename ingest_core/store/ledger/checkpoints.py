@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ingest_core.model.checkpoint import Checkpoint
+from ingest_core.model.checkpoint import AcceptedPage, Checkpoint
 from ingest_core.model.codes import EndSignal
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.slice_codes import ResliceReason
@@ -33,6 +33,7 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "fruitless": checkpoint.fruitless,
         "received": checkpoint.received,
         "accepted": checkpoint.accepted,
+        "acceptedPage": _page_json(checkpoint.accepted_page),
         "endSignal": checkpoint.end_signal.value if checkpoint.end_signal else None,
         "weakEnd": checkpoint.weak_end,
     }
@@ -65,6 +66,15 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         fruitless=value.get("fruitless", 0),
         received=value.get("received", 0),
         accepted=value.get("accepted"),
+        accepted_page=_page_of(value.get("acceptedPage")),
         end_signal=EndSignal(value["endSignal"]) if value.get("endSignal") else None,
         weak_end=value.get("weakEnd", False),
     )
+
+
+def _page_json(page: AcceptedPage | None) -> dict[str, Any] | None:
+    return {"pageNo": page.page_no, "reason": page.reason} if page else None
+
+
+def _page_of(value: dict[str, Any] | None) -> AcceptedPage | None:
+    return AcceptedPage(value["pageNo"], value["reason"]) if value else None

@@ -1,11 +1,12 @@
 """What people and fuses do to work: cancel it, have it tried again, stop a partition and let it go on."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
 import sqlalchemy as sa
 
+from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import (
     LIVE_TASKS,
     ControlState,
@@ -14,7 +15,7 @@ from ingest_core.model.codes import (
     SliceStatus,
     TaskStatus,
 )
-from ingest_core.model.errors import BadInput
+from ingest_core.model.errors import BadInput, SchemaDrift
 from ingest_core.model.partition import Partition
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.model.slice_codes import SignalState
@@ -33,6 +34,9 @@ from ingest_core.store.schema.tables import (
     ing_task,
     ing_task_run,
 )
+
+ChangeCheckpoint = Callable[[Checkpoint, int], Checkpoint]
+"""The checkpoint at which a task goes on after so many attempts, as an operator decided."""
 
 _CHUNK = 500
 _CANCELLED = {"code": "CANCELLED", "message": "cancelled by an operator"}
@@ -57,7 +61,7 @@ class SqlWorkControl:
     def _cancel_some(self, connection: sa.Connection, scope: WorkScope) -> int:
         now = self._database.now(connection)
         live = [status.value for status in LIVE_TASKS]
-        rows = self._tasks(connection, scope, ing_task.c.status_code.in_(live))
+        rows = self._tasks(connection, sa.and_(_within(scope), ing_task.c.status_code.in_(live)))
         ids = [row.id for row in rows]
         if not ids:
             return 0
@@ -85,21 +89,41 @@ class SqlWorkControl:
 
     def retry(self, scope: WorkScope, accepted: str | None = None) -> int:
         """Queue FAILED tasks again, and PARTIAL ones without a pending re-slice request; how many tasks."""
-        plans, count, last = self._plans(scope), 0, 0
-        while rows := self._database.transact(partial(self._retry_some, scope, plans, last, accepted)):
+        return self._requeue(_within(scope), self._plans(scope), lambda at, attempts: at.retried(attempts, accepted))
+
+    def accept_drift(self, partitions: Iterable[Partition], reason: str) -> int:
+        """Queue the tasks again that FAILED by schema drift, each accepting the page it failed at; how many tasks."""
+        count = 0
+        for partition in partitions:
+            mine = sa.and_(in_partition(ing_task, partition), _failed_by(SchemaDrift.code))
+            query = sa.select(ing_task.c.plan_id).where(mine).distinct()
+            with self._database.read() as connection:
+                plans = list(connection.execute(query).scalars())
+            count += self._requeue(mine, plans, lambda at, attempts: at.retried(attempts).accepting_next(reason))
+        return count
+
+    def _requeue(self, wanted: sa.ColumnElement[bool], plans: list[int], change: ChangeCheckpoint) -> int:
+        """Queue unfinished tasks again, each at its checkpoint as `change` leaves it; how many tasks."""
+        count, last = 0, 0
+        while rows := self._database.transact(partial(self._requeue_some, wanted, plans, last, change)):
             count, last = count + len(rows), rows[-1]
         return count
 
-    def _retry_some(
-        self, scope: WorkScope, plans: list[int], last: int, accepted: str | None, connection: sa.Connection
+    def _requeue_some(
+        self,
+        wanted: sa.ColumnElement[bool],
+        plans: list[int],
+        last: int,
+        change: ChangeCheckpoint,
+        connection: sa.Connection,
     ) -> list[int]:
-        """The next of them; a task that fails again meanwhile is not retried again."""
+        """The next of them; a task that fails again meanwhile is not queued again."""
         now = self._database.now(connection)
         # The update locks the plans: a task of theirs that ends meanwhile sees what is queued again.
         connection.execute(sa.update(ing_plan).where(ing_plan.c.id.in_(plans)).values(updated_at=now))
-        rows = self._tasks(connection, scope, sa.and_(ing_task.c.id > last, _unfinished()))
+        rows = self._tasks(connection, sa.and_(wanted, ing_task.c.id > last, _unfinished()))
         for row in rows:
-            checkpoint = checkpoint_of(row.checkpoint).retried(row.attempt_count, accepted)
+            checkpoint = change(checkpoint_of(row.checkpoint), row.attempt_count)
             never_lost = {"expiry_count": 0, "blamed_count": 0}
             again = {**never_lost, "finished_at": None, "scheduled_at": now, "updated_at": now}
             mine, kept = ing_task.c.id == row.id, checkpoint_json(checkpoint)
@@ -117,10 +141,8 @@ class SqlWorkControl:
         with self._database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
 
-    def _tasks(
-        self, connection: sa.Connection, scope: WorkScope, wanted: sa.ColumnElement[bool]
-    ) -> list[sa.Row[tuple[int, int, int]]]:
-        query = sa.select(ing_task).where(_within(scope), wanted).order_by(ing_task.c.id).limit(_CHUNK)
+    def _tasks(self, connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[sa.Row[tuple[int, int, int]]]:
+        query = sa.select(ing_task).where(wanted).order_by(ing_task.c.id).limit(_CHUNK)
         return list(connection.execute(locked(query)).all())
 
     def _plans(self, scope: WorkScope) -> list[int]:
@@ -182,6 +204,12 @@ def _within(scope: WorkScope) -> sa.ColumnElement[bool]:
         return ing_task.c.id.in_(sa.select(ing_task_run.c.task_id).where(ing_task_run.c.flow_run_id == scope.id))
     column = {ScopeKind.PLAN: ing_task.c.plan_id, ScopeKind.SLICE: ing_task.c.slice_id, ScopeKind.TASK: ing_task.c.id}
     return column[scope.kind] == _number(scope)
+
+
+def _failed_by(code: str) -> sa.ColumnElement[bool]:
+    """Whether a task ended FAILED with that error."""
+    failed = ing_task.c.status_code == TaskStatus.FAILED.value
+    return sa.and_(failed, ing_task.c.last_error["code"].as_string() == code)
 
 
 def _unfinished() -> sa.ColumnElement[bool]:

@@ -100,6 +100,8 @@ reg_provenance = sa.Table(
     *_audit(),
     sa.Column("on_refresh_code", code(32)),
     sa.Column("id_pattern", long_text()),
+    sa.Column("drift_share", sa.Double),
+    sa.Column("drift_records", sa.Integer),
     sa.Index("idx_provenance_code", "provenance_code", "closed_at"),
 )
 

@@ -32,6 +32,8 @@ REGISTRY = {
         defaults="Settings that all blocks inherit, by block and column (JSON).",
         on_refresh_code="What an `UPDATE` may change: `OVERWRITE` or `FILL_EMPTY`; null means `OVERWRITE`.",
         id_pattern="Regular expression that a whole normalised id matches.",
+        drift_share="A page is schema drift if more than this share of its records is unusable; null means 0.2.",
+        drift_records="A page is schema drift if at least this many of its records are unusable; null means 10.",
     ),
     "reg_prov_endpoint_def": meaning(
         "One endpoint of a source, and where things are in its answers.",

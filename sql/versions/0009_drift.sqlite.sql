@@ -1,0 +1,3 @@
+ALTER TABLE reg_provenance ADD COLUMN drift_share DOUBLE;
+
+ALTER TABLE reg_provenance ADD COLUMN drift_records INTEGER;

@@ -57,6 +57,7 @@ def fetch_whole(
         declarations=details.declarations,
         long_numbers=details.long_numbers,
         listed=ids,
+        hits=found.page.raw,
         failed=details.failed | left_out,
         repeated=repeated,
         gone=gone,

@@ -1,7 +1,7 @@
 """Ending a slice before the provider does: budgets and large pages, and what becomes of the rest."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ingest_core.execution.paging import Step, paginator_of
@@ -75,7 +75,7 @@ def decide_early_end(task: Task, step: Step, progress: Progress, spent: Spent, p
     most = task.spec.paging.max_page_bytes
     if most is not None and page_bytes > most and cut:
         message = f"a page of {page_bytes} bytes is above max_page_bytes {most}"
-        return Step(step.token, limit=message, reslice=ResliceReason.PAGE_BYTES)
+        return replace(step, limit=message, reslice=ResliceReason.PAGE_BYTES)
     part = spent.beyond(task.budget) if task.budget else None
     return _budget_step(task, step, progress, part, cut=cut) if part else step
 
@@ -86,5 +86,5 @@ def _budget_step(task: Task, step: Step, progress: Progress, part: str, *, cut: 
     paging = task.spec.paging
     kept = paging.position == PagePosition.CLIENT and paging.token_ttl_seconds is None
     if cut and (progress.covered(task) or not kept):
-        return Step(step.token, limit=message, reslice=ResliceReason.BUDGET)
-    return Step(step.token, limit=message, requeues=True) if kept else step
+        return replace(step, limit=message, reslice=ResliceReason.BUDGET)
+    return replace(step, limit=message, requeues=True) if kept else step

@@ -24,6 +24,8 @@ class DecodedPage:
     long_numbers: bool = False
     step: int | None = None
     listed: list[str] | None = None
+    hits: list[str] = field(default_factory=list)
+    """The texts of the search results that `listed` names."""
     failed: dict[str, str] = field(default_factory=dict)
     repeated: frozenset[str] = frozenset()
     """Listed ids whose records came in the pass before and were not asked for again."""

@@ -3,9 +3,11 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Set
+from collections import Counter
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from threading import Event
 from typing import Any
 
@@ -136,13 +138,11 @@ class Router:
                 deep = Unusable(QuarantineReason.UNREADABLE, "$")
                 entry = reject(deep if isinstance(error, RecursionError) else error, raw)
                 rejected.append(entry)
-                hashes += bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
+                hashes += _hash_of_rejected(entry)
         if page.listed is not None:
             came = {one.provider_id for one in records} | {one.provider_id for one in gone}
             rejected += self._missing(page, came | {one.provider_id for one in rejected})
-            # A hit without an id is a hit all the same: it counts as one of its page.
-            names = (one or f"nameless {asked_at} {at}" for at, one in enumerate(page.listed))
-            hashes = bytearray(b"".join(map(short_hash, names)))
+            hashes = bytearray(b"".join(map(short_hash, _names_of_hits(page))))
         kept = [
             one for one in records if owns is None or "flags" in one.fields or owns.start <= one.updated_at < owns.end
         ]
@@ -327,7 +327,20 @@ def _shown(expression: Expression | None) -> str:
 
 def short_hash(provider_id: str) -> bytes:
     """Enough of a hash to count distinct ids."""
-    return hashlib.sha256(provider_id.encode()).digest()[:ID_HASH_BYTES]
+    return hashlib.sha256(provider_id.encode("utf-8", "surrogatepass")).digest()[:ID_HASH_BYTES]
+
+
+def _names_of_hits(page: DecodedPage) -> Iterator[str]:
+    """What the results of a search count by; one without an id by its text, which another pass brings again."""
+    times: Counter[str] = Counter()
+    for provider_id, text in zip_longest(page.listed or (), page.hits, fillvalue=""):
+        times[text] += not provider_id
+        yield provider_id or f"nameless {times[text]} {text}"
+
+
+def _hash_of_rejected(entry: Rejected) -> bytes:
+    """By its id if that can be read: one record whose text differs each time it comes must not count as several."""
+    return short_hash(entry.provider_id) if entry.provider_id else bytes.fromhex(entry.fragment_hash)[:ID_HASH_BYTES]
 
 
 def _content_hash(item: dict[str, Any], raw: str, provider_id: str, *, long_numbers: bool) -> str:

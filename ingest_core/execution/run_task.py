@@ -51,6 +51,7 @@ from ingest_core.execution.walk import (
     Walk,
     accepted_end,
     after_page,
+    first_step,
     judge_pass,
     page_in_slice,
     place_of,
@@ -236,9 +237,7 @@ class TaskRunner:
 
     def _walk_pass(self, walk: Walk, pool: ThreadPoolExecutor, batch_no: int) -> bool:
         """Read the slice to its end, from its start or from where it stands; whether another pass must follow."""
-        begun = walk.checkpoint.started
-        token = walk.checkpoint.token if begun else paginator_of(walk.task.spec.paging).first()
-        asked: Asked | None = self._ask(walk, pool, walk.checkpoint, batch_no + 1, Step(token))
+        asked: Asked | None = self._ask(walk, pool, walk.checkpoint, batch_no + 1, first_step(walk))
         while asked:
             page, step, checkpoint = self._receive(walk, asked, self._answer(walk, asked))
             batch, asked = asked.batch, None

@@ -150,6 +150,17 @@ def raise_restart(walk: Walk, batch: Batch, error: UpstreamError) -> None:
         ) from error
 
 
+def first_step(walk: Walk) -> Step:
+    """Where an attempt begins: at the start, or where the last one stopped, as if it had gone on itself."""
+    at, paginator = walk.checkpoint, paginator_of(walk.task.spec.paging)
+    if not at.started or walk.task.ids:
+        return Step(at.token if at.started else paginator.first())
+    skipped = paginator.offset(at.token)
+    if skipped is None or at.total is None:
+        return Step(at.token)
+    return Step(at.token, beyond=at.total <= min(len(walk.seen.ids), paginator.before(at.token) + skipped))
+
+
 def page_in_slice(task: Task, page: DecodedPage, token: str | None) -> DecodedPage:
     """The page with the total of the whole slice, as far as a total is stated that can be relied on."""
     paging = task.spec.paging
@@ -233,7 +244,9 @@ def refuse_endless(walk: Walk, checkpoint: Checkpoint, step: Step) -> None:
     """End a slice whose pages do not come to an end, however many attempts they are spread over."""
     budget = walk.task.budget
     most = (budget.max_requests, budget.max_records) if budget else (USUAL_REQUESTS, USUAL_RECORDS)
-    why = None if step.ends else endless_reason(checkpoint, *most)
+    # A spent budget is no end: an attempt that has time for one page only must not go on for ever.
+    goes_on = step.requeues or not step.ends
+    why = endless_reason(checkpoint, *most) if goes_on else None
     if why:
         raise EndlessPages(f"page {checkpoint.page_no}: {why}; a retry reads the slice from its start again")
 

@@ -22,7 +22,7 @@ from ingest_core.store.engine.database import Database
 from tests.contract.conftest import MigratedDatabases
 from tests.models.habit_draws import PROFILES, Drawn, cases
 from tests.models.habit_pages import BEGIN
-from tests.models.habits import Habits, Kind, Source, Total
+from tests.models.habits import Beyond, Habits, Kind, Source, Stop, Total
 from tests.models.law_cases import CASES
 from tests.models.law_memory_bench import MemoryBench
 from tests.models.law_sql_bench import SqlBench
@@ -90,6 +90,23 @@ def test_what_was_once_lost_is_not_lost_again(sql: SqlBench, name: str) -> None:
     habits, source = CASES[name]
     hold_to_the_law(sql, habits, source)
     hold_to_the_law(MemoryBench(), habits, source)
+
+
+@pytest.mark.parametrize("source", [Source(), Source(hurried=True)], ids=["quick", "one page an attempt"])
+@pytest.mark.parametrize("beyond", [Beyond.NOT_FOUND, Beyond.REFUSED])
+@pytest.mark.parametrize("stop", [None, *((2, stop) for stop in Stop), *((3, stop) for stop in Stop)])
+@pytest.mark.parametrize("kind", [Kind.OFFSET, Kind.PAGE])
+def test_a_refused_page_behind_the_last_one_fails_no_attempt_that_begins_there(
+    kind: Kind, stop: tuple[int, Stop] | None, beyond: Beyond, source: Source
+) -> None:
+    habits = Habits(kind=kind, size=2, slots=(0,) * 4, units=1, beyond=beyond, stop=stop)
+    assert hold_to_the_law(MemoryBench(), habits, source) == "complete"
+
+
+@pytest.mark.parametrize("kind", [Kind.OFFSET, Kind.PAGE, Kind.TOKEN])
+def test_search_results_without_an_id_do_not_make_two_passes_differ(sql: SqlBench, kind: Kind) -> None:
+    habits = Habits(kind=kind, size=2, slots=(0,) * 7, units=1, nameless=(1, 2, 5), two_phase=True)
+    assert hold_to_the_law(sql, habits, Source()) == "complete"
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -28,7 +28,7 @@ A = TypeVar("A")
 Drawn = tuple[Habits, Source]
 
 COUNTED = (Kind.OFFSET, Kind.PAGE)
-PROFILES = ("anything", "totals", "tokens", "churn", "caps", "faults")
+PROFILES = ("anything", "totals", "tokens", "churn", "caps", "faults", "records")
 
 
 @cache  # making a strategy takes as long as drawing from it
@@ -135,6 +135,16 @@ def _cap(draw: st.DrawFn, size: int, *, whole_pages: bool) -> dict[str, Any]:
     }
 
 
+def _records(draw: st.DrawFn, records: int) -> dict[str, Any]:
+    """Records that cannot be used, and those that are asked for by id."""
+    return {
+        "undated": draw(_numbers(records)),
+        "nameless": draw(rarely((), _numbers(records))),
+        "stamped": draw(_each((False, True))),
+        "two_phase": draw(_each((False, True))),
+    }
+
+
 def _faults(draw: st.DrawFn) -> dict[str, Any]:
     return {"faults": tuple(sorted(draw(_FAULTS))), "stop": draw(rarely(None, _PLACES))}
 
@@ -156,6 +166,7 @@ def _source(draw: st.DrawFn, habits: Habits) -> Source:
         tail_probe=probed and draw(rarely(False, _each((True,)))),
         max_shortfall=draw(rarely(None, _each((0, 1, 3)))),
         says_dead=draw(rarely(True, _each((False,)))),
+        hurried=draw(rarely(False, _each((True,)))),
     )
 
 
@@ -180,6 +191,8 @@ def cases(draw: st.DrawFn, profile: str = "anything") -> Drawn:
         given |= _cap(draw, size, whole_pages=kind == Kind.PAGE)
     if _chosen(draw, profile, "faults"):
         given |= _faults(draw)
+    if _chosen(draw, profile, "records"):
+        given |= _records(draw, records)
     if draw(_each((False, False, False, False, False, True))):
         given["deleted"] = draw(_numbers(records))
     habits = Habits(kind=kind, **given)

@@ -1,5 +1,6 @@
 """The habits by which a provider can lose records and nothing in its answers tells: as few as can be."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -35,6 +36,8 @@ class Case:
     """How many missing records the source accepts."""
     part: bool = False
     """Whether only a part of the task's window counts as covered: a total is of the whole window."""
+    truth: int = 0
+    """How many records were there from the first page to the last."""
 
     @property
     def linked(self) -> bool:
@@ -51,9 +54,10 @@ class Case:
         """Whether the stated total is smaller than the result, and what came reaches it."""
         habits = self.habits
         capped = habits.cap is not None and habits.cap_in_total and not self.source.says_cap
-        small = (habits.total == Total.OFF and habits.total_off < 0) or capped
         came = {book.id for one in self.asked for book in one.page.books}
         stated = [one.page.total for one in self.asked if one.page.total is not None]
+        stale = habits.total == Total.FROZEN and bool(stated) and stated[-1] < self.truth  # others have arrived
+        small = (habits.total == Total.OFF and habits.total_off < 0) or capped or stale
         return small and len(came) + self.limit >= (stated[-1] if stated else 0)
 
     @property
@@ -181,6 +185,13 @@ def _moved(case: Case) -> bool:
     return live and (case.blind or replaced(case.habits))
 
 
+def _nameless_twice(case: Case) -> bool:
+    """Two passes that must agree would show it."""
+    shown = Counter(book.number for one in case.asked for book in one.page.books)
+    twice = any(shown[number] > 1 for number in case.habits.nameless)
+    return case.linked and twice and case.habits.stamped
+
+
 UNDETECTABLE = (
     Excuse("lost token", "a page without a next place, short or empty, is how every result ends", _token_lost),
     Excuse(
@@ -216,6 +227,12 @@ UNDETECTABLE = (
         "moved past the token",
         "a record moves from what is to be read to what was read, and no total shows it",
         _moved,
+        weak=False,
+    ),
+    Excuse(
+        "record without an id",
+        "it comes twice with different texts and counts as two, so that the total is reached without another",
+        _nameless_twice,
         weak=False,
     ),
 )

@@ -24,6 +24,7 @@ from tests.models.habit_pages import (
     spoilt,
 )
 from tests.models.habits import (
+    DETAIL_PATH,
     LINKED,
     PLACE,
     RANGE,
@@ -81,6 +82,8 @@ class HabitProvider:
 
     def send(self, request: Request) -> Response:
         """Change, then answer, as the habits say."""
+        if request.path == DETAIL_PATH:
+            return self._whole(request)
         self.requests = number = self.requests + 1
         if number > MOST_REQUESTS:
             raise Endless(f"{number} requests")
@@ -319,9 +322,20 @@ class HabitProvider:
         given = {"total": page.total, "next": onward, "more": page.more}
         return content | {name: value for name, value in given.items() if value is not None}
 
+    def _whole(self, request: Request) -> Response:
+        """The records of a list of ids, as far as they are there; no page, so that nothing goes wrong."""
+        wanted = set((request.body or {})["ids"])
+        found = [one for one in self.books.values() if one.id in wanted]
+        self.shown |= {one.id for one in found}
+        return Response(URL, 200, {}, json.dumps({"items": [self._item(one) for one in found]}).encode(), 0.0)
+
     def _item(self, book: Book) -> dict[str, Any]:
-        item = {"id": book.id, "at": format_instant(self.time_of(book)), "title": f"Book {book.number}"}
-        return item | ({"deleted": True} if book.number in self.habits.deleted else {})
+        number = book.number
+        item: dict[str, Any] = {"id": book.id, "at": format_instant(self.time_of(book)), "title": f"Book {number}"}
+        item |= {"at": "one day"} if number in self.habits.undated else {}
+        item |= {"stamp": self.requests} if self.habits.stamped else {}
+        item |= {"deleted": True} if number in self.habits.deleted else {}
+        return {name: value for name, value in item.items() if name != "id" or number not in self.habits.nameless}
 
 
 def stops(stop: tuple[int, Stop] | None, ask: Callable[[], None]) -> Callable[[int], None]:

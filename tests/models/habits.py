@@ -201,6 +201,14 @@ class Habits(Readable):
     dead_style: Dead = Dead.GONE
     deleted: tuple[int, ...] = ()
     """Records that are shown as deleted."""
+    undated: tuple[int, ...] = ()
+    """Records that are shown with a time that cannot be read."""
+    nameless: tuple[int, ...] = ()
+    """Records that are shown without an id."""
+    stamped: bool = False
+    """Whether each record shown carries the number of its request, so that no two texts of it are the same."""
+    two_phase: bool = False
+    """Whether a walk gives ids alone, and the records are asked for by id."""
     faults: tuple[tuple[int, Fault], ...] = ()
     churn: tuple[Event, ...] = ()
     churn_always: Change | None = None
@@ -220,9 +228,12 @@ class Source(Readable):
     max_shortfall: int | None = None
     says_dead: bool = True
     """Whether it names the answers that mean a dead token."""
+    hurried: bool = False
+    """Whether each attempt has time for one page only: the others are left to later attempts."""
 
 
 RANGE, ROWS, PLACE = "range", "rows", "place"
+DETAIL_PATH = "/whole"
 _PLACES = {Kind.OFFSET: "page_offset", Kind.PAGE: "page_number", Kind.TOKEN: "page_token"}
 
 
@@ -263,12 +274,13 @@ def blocks_of(habits: Habits, source: Source) -> dict[str, Any]:
     }
     if habits.deleted:
         answer["deleted"] = {"path": "$.deleted", "equals": True}
+    endpoints: list[dict[str, Any]] = [{"name": "list", "path": "/list", "operations": ["HARVEST"], "response": answer}]
     length = f"PT{habits.units}{'H' if habits.hours else 'S'}"
     place = [{"name": PLACE, "value": _PLACES[habits.kind]}] if habits.kind in _PLACES else []
     return {
-        "endpoints": [{"name": "list", "path": "/list", "operations": ["HARVEST"], "response": answer}],
+        "endpoints": _in_two_phases(endpoints) if habits.two_phase else endpoints,
         "pagination": {name: value for name, value in paging.items() if value is not None},
-        "params": [{"name": ROWS, "value": "page_size"}, *place],
+        "params": [one | {"for": {"endpoint": "list"}} for one in ({"name": ROWS, "value": "page_size"}, *place)],
         "rate_limit": {"requests_per_second": 100_000, "burst": 1000},
         "retry": {"initial": "PT0S", "max": "PT0S", "max_attempts": 3},
         "window": {
@@ -280,3 +292,14 @@ def blocks_of(habits: Habits, source: Source) -> dict[str, Any]:
             "upper_inclusive": False,
         },
     }
+
+
+def _in_two_phases(endpoints: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The list gives ids, and a second endpoint their records."""
+    (found,) = endpoints
+    answer = found["response"]
+    whole = {name: path for name, path in answer.items() if name != "total"}
+    listed = {name: path for name, path in answer.items() if name != "updated_at"}
+    detail = {"name": "whole", "role": "DETAIL", "path": DETAIL_PATH, "method": "POST", "response": whole}
+    body = {"body": {"format": "JSON", "template": {"ids": "{ids}"}}}
+    return [found | {"detail": "whole", "response": listed}, detail | body]

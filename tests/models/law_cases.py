@@ -56,6 +56,34 @@ CASES: dict[str, Drawn] = {
         Habits(kind=Kind.TOKEN, slots=SIX, units=1, total=Total.NONE, empty_after=1, empty_run=2),
         Source(),
     ),
+    "the last page without end, one page an attempt": (
+        Habits(kind=Kind.TOKEN, slots=SIX, units=1, total=Total.NONE, tail=Tail.LAST_AGAIN),
+        Source(hurried=True),
+    ),
+    "the last page again and again, one page an attempt": (
+        Habits(size=1, slots=(0, 0, 0), units=1, hours=False, beyond=Beyond.LAST_AGAIN),
+        Source(hurried=True),
+    ),
+    "the only pages of two attempts, found by position": (
+        Habits(size=2, slots=(0, 0, 0, 0), units=1, hours=False, total=Total.NONE, faults=((2, Fault.EMPTY),)),
+        Source(hurried=True),
+    ),
+    "records without a time whose text changes come twice, and then the token is lost": (
+        Habits(kind=Kind.TOKEN, slots=(0,) * 5, units=1, undated=(1, 2), stamped=True, overlap=2, lost_after=2),
+        Source(),
+    ),
+    "has_more is false too early, and the total is the one of before records arrived": (
+        Habits(
+            size=1,
+            slots=(0, 0),
+            units=1,
+            hours=False,
+            total=Total.FROZEN,
+            more=More.FALSE_EARLY,
+            churn=(Event(2, Change.LEAVE), Event(2, Change.ARRIVE), Event(2, Change.ARRIVE)),
+        ),
+        Source(),
+    ),
     "an empty page with a link, at the start": (
         Habits(kind=Kind.URL, slots=SIX, units=1, empty_after=0, empty_run=9),
         Source(),

@@ -30,7 +30,7 @@ from ingest_core.store.ledger.checkpoints import checkpoint_json, checkpoint_of
 from tests.models.habit_pages import BEGIN, Killed
 from tests.models.habit_provider import HabitProvider
 from tests.models.habits import Habits, Source, Stop, unit_seconds
-from tests.models.law_sql_bench import LEASE_SECONDS, OpenGate, spec_of
+from tests.models.law_sql_bench import LEASE_SECONDS, OpenGate, hurried, spec_of
 from tests.models.paging_law import Ended
 
 NOON = datetime.fromisoformat("2024-01-01T12:00:00+00:00")
@@ -65,6 +65,7 @@ class Memory:
     asked: set[tuple[int, str]] = field(default_factory=set)
     dies_at_end: bool = False
     fused: bool = False
+    hurried: bool = False
 
     def add_task(self, window: Window) -> None:
         """A task that is due."""
@@ -79,7 +80,7 @@ class Memory:
         row["status_code"] = "EXECUTING"
         row["attempts"] += 1
         spec = self.spec
-        return Task(
+        task = Task(
             lease=Lease(row["id"], "ann", row["attempts"], LEASE_SECONDS),
             lineage=Lineage(1, 1, row["id"], row["id"]),
             partition=partition_of(spec),
@@ -93,6 +94,7 @@ class Memory:
             budget=budget_of(spec, constant_estimate(spec)),
             slice_count=len(self.tasks),
         )
+        return hurried(task) if self.hurried else task
 
     def cut(self) -> bool:
         """Cut what waits to be cut in two; whether anything was."""
@@ -237,7 +239,7 @@ class MemoryBench:
 
     def plan(self, habits: Habits, source: Source) -> None:
         """Begin anew with one task for the whole window."""
-        memory = Memory(spec_of(habits, source))
+        memory = Memory(spec_of(habits, source), hurried=source.hurried)
         memory.dies_at_end = habits.stop is not None and habits.stop[1] == Stop.KILLED_AT_END
         memory.add_task(Window(BEGIN, BEGIN + timedelta(seconds=habits.units * unit_seconds(habits))))
         self._memory, self._ledger = memory, MemoryLedger(memory)

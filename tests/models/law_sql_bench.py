@@ -12,6 +12,7 @@ from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import Permit
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec, SpecSnapshot
+from ingest_core.model.task import Task
 from ingest_core.store.engine.database import Database
 from ingest_core.store.ledger.run_ledger import SqlRunLedger
 from ingest_core.store.schema.tables import (
@@ -39,6 +40,12 @@ LEASE_SECONDS = 600
 def spec_of(habits: Habits, source: Source) -> SpecSnapshot:
     """What the plan runs on."""
     return compiled(**blocks_of(habits, source))
+
+
+def hurried(task: Task) -> Task:
+    """The task with time for one page."""
+    assert task.budget is not None
+    return replace(task, budget=task.budget.model_copy(update={"max_duration_sec": 0}))
 
 
 class OpenGate:
@@ -80,10 +87,12 @@ class SqlBench:
         self._database = database
         self._ledger = MortalLedger(database)
         self._stores = replace(wire(database), ledger=self._ledger)
+        self._hurried = False
 
     def plan(self, habits: Habits, source: Source) -> None:
         """Begin anew with a plan of the whole window."""
         self._database.clock_shift = timedelta(0)
+        self._hurried = source.hurried
         self._ledger.dies = habits.stop is not None and habits.stop[1] == Stop.KILLED_AT_END
         clear(self._database)
         until = BEGIN + timedelta(seconds=habits.units * unit_seconds(habits))
@@ -96,7 +105,7 @@ class SqlBench:
         if task is None:
             return bool(self._stores.reslicer.serve().children) or self._hurry()
         try:
-            runner_of(self._stores, provider, stop, OpenGate()).run(task)
+            runner_of(self._stores, provider, stop, OpenGate()).run(hurried(task) if self._hurried else task)
         except Killed:
             self._database.clock_shift += timedelta(seconds=2 * LEASE_SECONDS)
             queue.give_back_expired()

@@ -333,6 +333,12 @@ def test_an_unusable_record_has_the_same_hash_when_it_comes_again() -> None:
     assert route(work(DOI=None)).id_hashes != route(work(DOI=None, x=1)).id_hashes
 
 
+def test_an_unusable_record_whose_text_changes_is_one_record_if_it_has_an_id() -> None:
+    undated = {"indexed": {"date-time": "one day"}}
+    first, second = (route(work(**undated, score=score)).id_hashes for score in (1, 2))
+    assert first == second == short_hash(stored(work()).provider_id)
+
+
 def test_an_empty_page_routes_nothing() -> None:
     assert route() == Routed([], [], b"")
 

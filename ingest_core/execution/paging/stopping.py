@@ -57,7 +57,9 @@ def decide_step(
     assert token is not None
     if page.count == 0 and place.empties + 1 >= MAX_EMPTY_PAGES:
         raise EmptyPages(_empty_pages(page, place))
-    return _limited(config, place, token, reach) or _onward(page, place, token, reach)
+    onward = _onward(page, place, token, reach)
+    limit = _limited(config, place, token, reach)
+    return replace(limit, counts=onward.counts) if limit else onward
 
 
 def step_by_time(step: Step, place: Place, here: CountedPlace, *, first: int) -> Step:

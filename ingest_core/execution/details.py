@@ -40,7 +40,7 @@ def fetch_whole(
 
     Records whose id's short hash is `known` came in the pass before, and are not asked for again.
     """
-    found = fetcher.fetch_to_next(request, at)
+    found = fetcher.fetch(request, at, probe_tail=True)
     if fetcher.spec.detail is None:
         return found
     ids = router.listed_ids(found.page, fetcher.spec.response.id_path)
@@ -126,15 +126,18 @@ def fetch_listed(
     wanted = list(ids[offset : offset + size])
     found = fetch_details(fetcher, wanted, caller, bad_ids(wanted), by_id=True)
     if found.not_found and not found.items:
-        _doubt(fetcher, witnesses(found.not_found), caller)
+        known = witnesses(found.not_found)
+        proven = not known.at_stake
+        for one in known.others:
+            proven = proven or bool(fetch_details(fetcher, [one], caller, by_id=True).items)
+        if not proven:
+            _refuse_all_gone(known)
     page = found.as_page(wanted)
     return replace(page, page=replace(page.page, step=len(wanted), has_more=offset + size < len(ids)))
 
 
-def _doubt(fetcher: Fetcher, known: Witnesses, caller: Caller) -> None:
-    """Raise if the provider finds no record that must be there: an outage or a wrong path deletes nothing."""
-    if not known.at_stake or any(fetch_details(fetcher, [one], caller, by_id=True).items for one in known.others):
-        return
+def _refuse_all_gone(known: Witnesses) -> None:
+    """Raise where the provider found no record that must exist: an outage or a wrong path deletes nothing."""
     if known.others or known.at_stake >= TOO_MANY_GONE:
         also = f", and for {', '.join(known.others)}, updated last," if known.others else ""
         message = (

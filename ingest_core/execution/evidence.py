@@ -38,17 +38,17 @@ def response_digest(fetched: FetchedPage) -> dict[str, Any]:
 
 
 def _rate(fetched: FetchedPage) -> dict[str, Any]:
-    """What the request waited for, and what the provider said is left."""
-    turn, quota = fetched.turn, fetched.said.quota_json() if fetched.said else {}
-    if turn is None:
+    """The permit the request was sent with, and the remaining quota as the provider states it."""
+    used, quota = fetched.permit, fetched.feedback.quota_json() if fetched.feedback else {}
+    if used is None:
         return {}
     rate = {
-        "limitKey": turn.key,
-        "permitCost": turn.rate.cost,
-        "waitMs": round(turn.permit.wait.total_seconds() * 1000),
-        "decision": turn.permit.decision.value,
-        "r": turn.rate.requests_per_second,
-        "burst": turn.rate.burst,
+        "limitKey": used.key,
+        "permitCost": used.rate.cost,
+        "waitMs": round(used.granted.wait.total_seconds() * 1000),
+        "decision": used.granted.decision.value,
+        "r": used.rate.requests_per_second,
+        "burst": used.rate.burst,
     }
     return {"rate": rate, **({"quota": quota} if quota else {})}
 

@@ -1,4 +1,4 @@
-"""Getting one page: through the gate, again where that is safe."""
+"""Fetches one page within the rate limit, and again where that loses nothing."""
 
 import hashlib
 import logging
@@ -27,12 +27,10 @@ from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 log = logging.getLogger(__name__)
 
 MAX_GATE_WAIT = timedelta(seconds=90)
-"""Longer waits are the queue's, not a worker's."""
-
+"""A request that would wait longer ends the attempt: the task is queued again."""
 
 PERMIT_LIFE = timedelta(seconds=1)
-"""So long a turn holds whatever else is said."""
-
+"""A permit waited for no longer than this is used whatever the provider has said meanwhile."""
 
 GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that do not parse."""
@@ -79,7 +77,7 @@ class BrokenAnswers:
 
 
 class Abandoned(Exception):
-    """Nobody waits for this page any more."""
+    """The attempt that wanted this page has ended."""
 
 
 @dataclass
@@ -97,12 +95,12 @@ class FetchTally:
     permits: int = 0
     retry_afters: int = 0
 
-    def heard(self, said: Feedback) -> None:
-        """Count what the provider said of our haste."""
-        self.too_many += said.status == TOO_MANY_REQUESTS
-        self.retry_afters += said.retry_after is not None
+    def count_feedback(self, feedback: Feedback) -> None:
+        """Count refusals for too many requests, and requests to wait."""
+        self.too_many += feedback.status == TOO_MANY_REQUESTS
+        self.retry_afters += feedback.retry_after is not None
 
-    def answered(self, seconds: float) -> None:
+    def count_answer(self, seconds: float) -> None:
         """Count an answer and how long it took."""
         taken = round(seconds * 1000)
         self.answers += 1
@@ -111,12 +109,14 @@ class FetchTally:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What a request waited for, and at which rate."""
+class UsedPermit:
+    """The permit a request was sent with."""
 
     key: str
+    """The rate limiter's key."""
     rate: RateSpec
-    permit: Permit
+    """The rate it was granted at."""
+    granted: Permit
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class FetchedPage:
 
     page: DecodedPage
     response: Response
-    turn: Turn | None = None
-    said: Feedback | None = None
+    permit: UsedPermit | None = None
+    feedback: Feedback | None = None
     details: list[dict[str, object]] = field(default_factory=list)
     retries: int = 0
     too_many: int = 0
@@ -159,7 +159,8 @@ class Fetcher:
     detail_rate: RateSpec | None = None
     abandoned: Event = field(default_factory=Event)
     sleep: Callable[[float], None] = time.sleep
-    turn_taken: Event = field(default_factory=Event)
+    permit_answered: Event = field(default_factory=Event)
+    """Set once the rate limiter has answered: the fetching thread no longer waits for the database."""
 
     @property
     def rate_key(self) -> str:
@@ -171,18 +172,37 @@ class Fetcher:
         """Whose slower rate it is: that of all plans which were asked for alike."""
         return f"{self.spec.provenance_code}:asked:{self.spec.fingerprint}"
 
-    def fetch(self, request: Request, at: Spot = ANYWHERE) -> FetchedPage:
-        """The page; an answer that may have been given is asked for again only if that loses nothing."""
+    def fetch(self, request: Request, at: Spot = ANYWHERE, *, probe_tail: bool = False) -> FetchedPage:
+        """The page; an answer that may have been given is asked for again only if that loses nothing.
+
+        With `probe_tail`, a page that looks like the last one is fetched twice where the source says that such pages
+        may be wrong: the next place is taken from the second answer.
+        """
+        strict, lenient = partial(self._decode, at=at), partial(decode_page, spec=self.spec)
+        decode: Callable[[bytes], DecodedPage] = strict
+        first: FetchedPage | None = None
         # Behind all that the total states, a refusal says that nothing follows.
-        ask = partial(self.ask, request, answers=self.spec.response, empty_statuses=REFUSED if at.beyond else ())
-        try:
-            return ask(lambda body: self._decode(body, at), repeatable=at.repeatable)
-        except UpstreamError as error:
-            passes = error.code == "EMPTY_TAIL" or self.spec.paging.empty_page == EmptyPage.CONTINUE
-            if error.code not in EMPTY_TOO_EARLY or not passes or not at.repeatable:
-                raise
-            # Totals count what is never given: what stays missing is for completeness to judge.
-            return ask(lambda body: decode_page(body, self.spec), repeatable=True)
+        refusals = REFUSED if at.beyond else ()
+        while True:
+            try:
+                found = self.ask(request, decode, self.spec.response, repeatable=at.repeatable, empty_statuses=refusals)
+            except UpstreamError as error:
+                if decode is lenient or not self._accepts_empty(error, at):
+                    raise
+                decode = lenient  # totals count records that are never given: completeness judges what stays missing
+                continue
+            if first is not None:
+                # The records are those of the first answer, so that they are counted once.
+                return replace(first, page=replace(first.page, next_token=found.page.next_token), tail_probed=True)
+            if not (probe_tail and paginator_of(self.spec.paging).tail_is_doubtful(found.page)):
+                return found
+            self.tally.tail_probes += 1
+            first, decode = found, strict
+
+    def _accepts_empty(self, error: UpstreamError, at: Spot) -> bool:
+        """Whether an empty page before the stated total is fetched once more and taken as it is."""
+        passes = error.code == "EMPTY_TAIL" or self.spec.paging.empty_page == EmptyPage.CONTINUE
+        return error.code in EMPTY_TOO_EARLY and passes and at.repeatable
 
     def _decode(self, body: bytes, at: Spot) -> DecodedPage:
         """The page, unless it contradicts itself: such an answer is asked for again."""
@@ -195,22 +215,6 @@ class Fetcher:
         if paginator_of(paging).lacks_next_place(page):
             raise PageBroken("NEXT_PAGE_MISSING", "the page says that more follows, but not where")
         return page
-
-    def fetch_to_next(self, request: Request, at: Spot = ANYWHERE) -> FetchedPage:
-        """The page; where it looks like the last and such pages are known to lie, its next place by a second look."""
-        found = self.fetch(request, at)
-        if not paginator_of(self.spec.paging).tail_is_doubtful(found.page):
-            return found
-        self.tally.tail_probes += 1
-        again = self.fetch(request, at)
-        # The records are those that came first, so that they are counted once.
-        return replace(found, page=replace(found.page, next_token=again.page.next_token), tail_probed=True)
-
-    def measured(self, work: Callable[[], FetchedPage]) -> FetchedPage:
-        """A page with what it took: how often it was asked for again, and how often that was too often."""
-        retries, too_many = self.tally.retries, self.tally.too_many
-        found = work()
-        return replace(found, retries=self.tally.retries - retries, too_many=self.tally.too_many - too_many)
 
     def ask(
         self,
@@ -247,29 +251,28 @@ class Fetcher:
         ):
             with attempt:
                 self.tally.retries += attempt.num > 1
-                return self._once(request, expected, rate or self.rate)
+                permit = self._await_permit(request, rate or self.rate)
+                with self._sending():
+                    response = self.upstream.send(request)
+                return self._received(response, expected, permit)
         raise AssertionError("unreachable")
 
-    def _once(self, request: Request, expected: Expected, rate: RateSpec) -> FetchedPage:
+    def _await_permit(self, request: Request, rate: RateSpec) -> UsedPermit:
+        """Wait until the rate limiter permits this request, and count it."""
         if self.abandoned.is_set():
             raise Abandoned
         rate = rate.for_caller(known=self.upstream.knows(request.auth))
-        turn = Turn(self.rate_key, rate, self._wait_for_turn(rate))
+        permit = UsedPermit(self.rate_key, rate, self._permit(rate))
         self.tally.requests += 1
         self.tally.permits += rate.cost
-        response = self._sent(request)
-        self.tally.answered(response.elapsed_seconds)
-        with self._readable(response.status):
-            said = read_feedback(response.status, response.headers, rate, datetime.now(UTC))
-        self.gate.feedback(self.rate_key, said)
-        self.tally.heard(said)
-        with self._readable(response.status):
-            return FetchedPage(self._page(response, expected), response, turn, said)
+        return permit
 
-    def _sent(self, request: Request) -> Response:
+    @contextmanager
+    def _sending(self) -> Iterator[None]:
+        """Raise as UpstreamError whatever kept an answer from coming; a context, so that it adds no frame."""
         try:
             with self._readable():
-                return self.upstream.send(request)
+                yield
         except NotSent as error:
             message = f"upstream unreachable: {error}"
             raise UpstreamError("UNREACHABLE", message, moved=False, unreachable=True) from error
@@ -277,6 +280,16 @@ class Fetcher:
             raise UpstreamError("ANSWER_LOST", f"answer lost: {error}", moved=True) from error
         except CredentialMissing as error:
             raise UpstreamError(error.code, str(error), moved=False) from error
+
+    def _received(self, response: Response, expected: Expected, permit: UsedPermit) -> FetchedPage:
+        """Decode an answer, once the rate limiter knows what the provider said about its limits."""
+        self.tally.count_answer(response.elapsed_seconds)
+        with self._readable(response.status):
+            feedback = read_feedback(response.status, response.headers, permit.rate, datetime.now(UTC))
+        self.gate.feedback(self.rate_key, feedback)
+        self.tally.count_feedback(feedback)
+        with self._readable(response.status):
+            return FetchedPage(self._page(response, expected), response, permit, feedback)
 
     def _page(self, response: Response, expected: Expected) -> DecodedPage:
         try:
@@ -287,7 +300,7 @@ class Fetcher:
             self._raise_for(response, expected.answers)
             page = expected.decode(response.body)
         except PageBroken as error:
-            level, message = expected.broken.judge(error, response.body), _untold(error, expected.decode, response)
+            level, message = expected.broken.judge(error, response.body), _redacted(error, expected.decode, response)
             message += " (the same bytes came twice)" if level != error.level else ""
             raise UpstreamError(
                 error.code, message, moved=True, level=level, status=response.status, restarts=error.restarts
@@ -310,19 +323,19 @@ class Fetcher:
             message = f"the answer cannot be read: {type(error).__name__}"
             raise UpstreamError("ANSWER_UNREADABLE", message, moved=True, status=status) from error
 
-    def _wait_for_turn(self, rate: RateSpec) -> Permit:
-        """Wait for a turn; one that was waited for long is worth nothing if the provider has closed meanwhile."""
-        if self.spec.rate.asked_for:  # in a queue of its own, so that it slows nobody else down
+    def _permit(self, rate: RateSpec) -> Permit:
+        """Wait for a permit; after a long wait, one that the provider's pause has made void is asked for again."""
+        if self.spec.rate.asked_for:  # a limiter of its own, so that it delays no other requests
             slower = RateSpec(requests_per_second=self.spec.rate.requests_per_second, burst=1)
-            self._take_turn(self.own_rate_key, slower)
+            self._acquire(self.own_rate_key, slower)
         while True:
-            permit = self._take_turn(self.rate_key, rate)
+            permit = self._acquire(self.rate_key, rate)
             if permit.wait <= PERMIT_LIFE or not self.gate.closed(self.rate_key):
                 return permit
 
-    def _take_turn(self, key: str, rate: RateSpec) -> Permit:
+    def _acquire(self, key: str, rate: RateSpec) -> Permit:
         permit = self.gate.acquire(key, rate, MAX_GATE_WAIT)
-        self.turn_taken.set()
+        self.permit_answered.set()
         if permit.decision == GateDecision.REJECT:
             message = f"the next turn comes in {permit.wait}"
             raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
@@ -345,8 +358,8 @@ class Fetcher:
         raise error
 
 
-def _untold(error: PageBroken, decode: Callable[[bytes], DecodedPage], response: Response) -> str:
-    """What was wrong with the body, said again of one that does not repeat the credential."""
+def _redacted(error: PageBroken, decode: Callable[[bytes], DecodedPage], response: Response) -> str:
+    """The problem with the body, found again in a body without the credential, so that no message repeats it."""
     clean = response.clean_body()
     if clean == response.body:
         return str(error)

@@ -248,7 +248,7 @@ class TaskRunner:
             stopped = self._stop.is_set()
             if not step.ends and not stopped:
                 asked = self._ask(walk, pool, checkpoint, batch.batch_no + 1, step)
-                walk.fetcher.turn_taken.wait(TURN_SECONDS)
+                walk.fetcher.permit_answered.wait(TURN_SECONDS)
             self._commit(walk, batch, page, checkpoint)
             walk.step = step
             if verdict and verdict.judgement != Judgement.COMPLETE:
@@ -284,7 +284,7 @@ class TaskRunner:
     def _ask(self, walk: Walk, pool: ThreadPoolExecutor, checkpoint: Checkpoint, batch_no: int, step: Step) -> Asked:
         """Write the page down as asked for, then ask in the background."""
         spec, token = walk.task.spec, step.token
-        walk.fetcher.turn_taken.clear()
+        walk.fetcher.permit_answered.clear()
         digest = before_hash(spec.paging, token, batch_no, checkpoint.rewinds, checkpoint.passes)
         batch = self._ledger.open_batch(walk.run, checkpoint.page_no + 1, batch_no, token, digest)
         caller = Caller(f"ing-{walk.run.run_id}-{batch_no}", self._contact)
@@ -304,9 +304,10 @@ class TaskRunner:
         work = partial(
             fetch_whole, walk.fetcher, walk.router, request, caller, at, bad_ids=bad_ids, known=walk.known.ids
         )
-        if opens and task.range and task.range.is_unset:
-            work = partial(UnsetCheck(walk.fetcher, task.window, task.range, caller).first_page, work)
-        return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
+        if not (opens and task.range and task.range.is_unset):
+            return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, work))
+        fetch, check = UnsetCheck(walk.fetcher, task.window, task.range, caller).steps(work)
+        return Asked(batch, request, token, pool.submit(copy_context().run, _arrive, walk, batch, fetch, check))
 
     def _ask_listed(self, walk: Walk, pool: ThreadPoolExecutor, batch: Batch, offset: int, caller: Caller) -> Asked:
         """Ask for the next ids of a list."""
@@ -378,12 +379,22 @@ class TaskRunner:
         walk.batches += 1
 
 
-def _arrive(walk: Walk, batch: Batch, fetch: Callable[[], FetchedPage]) -> Arrived:
+def _arrive(
+    walk: Walk,
+    batch: Batch,
+    fetch: Callable[[], FetchedPage],
+    check: Callable[[FetchedPage], FetchedPage] | None = None,
+) -> Arrived:
     """Fetch a page and route its records: both happen in the background, while the last page is written."""
+    tally, task = walk.fetcher.tally, walk.task
+    retries, too_many = tally.retries, tally.too_many
     try:
-        fetched, task = walk.fetcher.measured(fetch), walk.task
+        fetched = fetch()
+        if check is not None:
+            fetched = check(fetched)
     finally:
-        walk.fetcher.turn_taken.set()
+        walk.fetcher.permit_answered.set()
+    fetched = replace(fetched, retries=tally.retries - retries, too_many=tally.too_many - too_many)
     filters_here = task.spec.window is not None and not task.spec.window.supports_updated_since
     owns = task.window if filters_here else None
     return Arrived(fetched, walk.router.route(fetched.page, batch.asked_at, owns, walk.fetcher.abandoned))

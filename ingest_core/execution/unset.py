@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ingest_core.execution.decode import decode_page
 from ingest_core.execution.fetch import FetchedPage, Fetcher
@@ -37,15 +38,22 @@ class UnsetCheck:
     part: IdRange
     caller: Caller
 
-    def first_page(self, fetch: Callable[[], FetchedPage]) -> FetchedPage:
-        """The part's first page, empty where it cannot be asked for; SPLIT_FIELD_MISSING if the parts are not all."""
-        if can_read_unset(self.fetcher.spec):
-            found = fetch()
-            return replace(found, notes=self._compare(_total(found))[0])
+    def steps(
+        self, fetch: Callable[[], FetchedPage]
+    ) -> tuple[Callable[[], FetchedPage], Callable[[FetchedPage], FetchedPage] | None]:
+        """What fetches the part's first page, and what checks it afterwards: called one after the other, not nested."""
+        return (fetch, self.with_notes) if can_read_unset(self.fetcher.spec) else (self.empty_page, None)
+
+    def with_notes(self, found: FetchedPage) -> FetchedPage:
+        """The part's first page, with a note of records in no part; SPLIT_FIELD_MISSING if they are too many."""
+        return replace(found, notes=self._compare(_total(found))[0])
+
+    def empty_page(self) -> FetchedPage:
+        """A first page without records, for a part that cannot be asked for; SPLIT_FIELD_MISSING if it may hold any."""
         notes, proven = self._compare(0)
         if not proven:
             raise self._refusal(f"no total shows whether records lack {self.part.field!r}")
-        return replace(self._count(self.numbers), page=replace(NO_RECORDS, total=0), notes=notes)
+        return replace(self._counting(self.numbers)(), page=replace(NO_RECORDS, total=0), notes=notes)
 
     @property
     def numbers(self) -> IdRange:
@@ -59,8 +67,10 @@ class UnsetCheck:
         total = missing = 0
         for number in range(ROUNDS):
             asked = [None, self.numbers] if number % 2 == 0 else [self.numbers, None]
-            said = {part: _total(self._count(part)) for part in asked}
-            stated, held = said[None], said[self.numbers]
+            totals = {}
+            for part in asked:
+                totals[part] = _total(self._counting(part)())
+            stated, held = totals[None], totals[self.numbers]
             if stated is None or held is None or own is None:
                 return [], False
             lacking = stated - held - own
@@ -77,12 +87,12 @@ class UnsetCheck:
         place = self.fetcher.spec.response.total_path or "$"
         return Rejected(QuarantineReason.SHORTFALL, place, fragment, hash_text(fragment))
 
-    def _count(self, part: IdRange | None) -> FetchedPage:
-        """A page of one record, for its total."""
+    def _counting(self, part: IdRange | None) -> Callable[[], FetchedPage]:
+        """What fetches a page of one record, for its total."""
         spec = self.fetcher.spec
         small = spec.model_copy(update={"pagination": spec.paging.model_copy(update={"page_size": 1})})
         request = render_request(small, self.window, paginator_of(spec.paging).first(), self.caller, part)
-        return self.fetcher.ask(request, lambda body: decode_page(body, spec), spec.response, repeatable=True)
+        return partial(self.fetcher.ask, request, partial(decode_page, spec=spec), spec.response, repeatable=True)
 
     def _is_proof(self, total: int) -> bool:
         """Whether totals that add up show that nothing is missing: they may be cut off where reading ends."""

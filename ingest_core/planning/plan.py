@@ -188,7 +188,7 @@ class Planner:
         self.refuse_future(now)
 
         def work(transaction: PlanTransaction) -> PlanReport:
-            control = transaction.control(partition_of(compiled.spec))
+            control = transaction.lock_control(partition_of(compiled.spec))
             stored = transaction.find_plan(_plan_key(partition_of(compiled.spec), trigger))
             if stored:
                 return PlanReport(stored, compiled.spec.operation_code, created=False)

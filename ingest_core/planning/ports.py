@@ -93,7 +93,13 @@ class PlanTransaction(Protocol):
     """One planning transaction: what it writes is seen together or not at all."""
 
     def control(self, partition: Partition) -> Control:
-        """The partition's control, locked until the transaction ends: plans of a partition come one by one."""
+        """The partition's control as it is now; ACTIVE where it has no row yet."""
+
+    def lock_control(self, partition: Partition) -> Control:
+        """The partition's control, locked until the transaction ends: plans of a partition are stored one by one.
+
+        A row is inserted where there is none, because only a row can be locked.
+        """
 
     def find_plan(self, plan_key: str) -> StoredPlan | None:
         """The plan of that key, if it exists."""

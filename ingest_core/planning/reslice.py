@@ -59,7 +59,7 @@ class Reslicer:
         pieces = self._pieces(seen)  # may ask the provider: nothing is locked meanwhile
 
         def work(transaction: PlanTransaction) -> int | None:
-            transaction.control(seen.namespace.partition)  # no plan looks while a request becomes children
+            transaction.lock_control(seen.namespace.partition)  # no plan looks while a request becomes children
             reslice = transaction.lock_reslice(request_id)
             if reslice is None:
                 return None  # another planner served it

@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -25,7 +26,7 @@ from ingest_core.transport.certificates import trusting
 from ingest_core.transport.credentials import SecretReader, Secrets
 from ingest_core.transport.exchange import exchange
 from ingest_core.transport.target import origin, refuse_elsewhere, shown, target_of, with_params
-from ingest_core.transport.wire import Wire, environment_proxy, open_answer, with_user
+from ingest_core.transport.wire import Wire, bounded_head, environment_proxy, with_user
 
 UNAUTHORIZED = 401
 FIRST_SERVER_ERROR = 500
@@ -52,6 +53,31 @@ _WireKey = tuple[str | None, bool, str | None, bool]
 
 for _teller in ("httpx", "httpcore"):  # they log whole URLs, and with them keys and addresses
     logging.getLogger(_teller).setLevel(logging.WARNING)
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One request of an exchange: the first one, or one that a redirect leads to."""
+
+    sent: httpx.Request
+    redirects: int
+    """How many redirects may still be followed."""
+    secrets: tuple[str, ...] = field(repr=False)
+    """What is masked in messages and in the response."""
+    started: float
+
+    def after(self, answer: httpx.Response) -> "Hop | None":
+        """The hop that a redirect leads to; None where the answer is none, or may not be followed."""
+        location = answer.headers.get("location") if answer.status_code in _REDIRECTS else None
+        if location is None or not self.redirects:
+            return None
+        return replace(self, sent=redirected(self.sent, location), redirects=self.redirects - 1)
+
+    def response(self, answer: httpx.Response, body: bytes, now: float) -> Response:
+        """The answer as the rest of the program reads it."""
+        headers = {name.lower(): value for name, value in answer.headers.items() if name.lower() != "set-cookie"}
+        url = masked(str(shown(answer.request.url).copy_with(query=None)), self.secrets)
+        return Response(url, answer.status_code, headers, body, now - self.started, self.secrets)
 
 
 class HttpUpstream:
@@ -92,11 +118,25 @@ class HttpUpstream:
         Token requests, redirects and the second try with a new token have one deadline together.
         """
         with exchange(request.http.deadline_seconds, DEADLINE):
-            grant = self._authorizer.grant(request)
-            response = self._send(request, grant)
-            if response.status == UNAUTHORIZED and self._authorizer.forget(request.auth):
-                response = self._send(request, self._authorizer.grant(request))
-        return response
+            hop, renewed = self._first_hop(request), False
+            while True:
+                wire, limit = self._wire_to(request, hop.sent.url), request.http.max_body_bytes
+                answer, body = _answer(wire, hop.sent, hop.secrets, limit, "http.max_body_bytes")
+                following = hop.after(answer)
+                if following is not None:
+                    hop = following
+                elif answer.status_code == UNAUTHORIZED and not renewed and self._authorizer.forget(request.auth):
+                    hop, renewed = self._first_hop(request), True
+                else:
+                    return hop.response(answer, body, self._clock())
+
+    def _first_hop(self, request: Request) -> "Hop":
+        """The request with its credential, ready to be sent."""
+        grant = self._authorizer.grant(request)
+        sent = with_user(self._build(request, grant))
+        secrets = (*grant.secrets, *(forms_of(request.contact) if request.contact else ()))
+        redirects = request.http.max_redirects if request.http.method == HttpMethod.GET else 0
+        return Hop(sent, redirects, secrets, self._clock())
 
     def preview(self, request: Request) -> dict[str, Any]:
         """Method, URL, headers and body as they would be sent; a credential is masked."""
@@ -132,35 +172,12 @@ class HttpUpstream:
         named.update(headers)
         return httpx.Request(method, url, headers=named, extensions={"timeout": timeouts}, **content)
 
-    def _send(self, request: Request, grant: Grant) -> Response:
-        sent = with_user(self._build(request, grant))
-        started = self._clock()
-        untold = (*grant.secrets, *(forms_of(request.contact) if request.contact else ()))
-        answer, body = self._exchange(request, sent, untold)
-        headers = {name.lower(): value for name, value in answer.headers.items() if name.lower() != "set-cookie"}
-        url = masked(str(shown(answer.request.url).copy_with(query=None)), untold)
-        return Response(url, answer.status_code, headers, body, self._clock() - started, untold)
-
-    def _exchange(
-        self, request: Request, sent: httpx.Request, secrets: tuple[str, ...]
-    ) -> tuple[httpx.Response, bytes]:
-        """The answer, behind at most as many redirects as are allowed."""
-        followed = request.http.max_redirects if request.http.method == HttpMethod.GET else 0
-        for _ in range(followed):
-            answer, body = self._once(request, sent, secrets)
-            location = answer.headers.get("location") if answer.status_code in _REDIRECTS else None
-            if location is None:
-                return answer, body
-            sent = redirected(sent, location)
-        return self._once(request, sent, secrets)
-
-    def _once(self, request: Request, sent: httpx.Request, secrets: tuple[str, ...]) -> tuple[httpx.Response, bytes]:
-        """One answer of the provider; its URL is compared with where this source may be asked, right before sending."""
+    def _wire_to(self, request: Request, url: httpx.URL) -> httpx.BaseTransport:
+        """The connections for a URL, compared right before sending with where this source may be asked."""
         mirror = self._base_url_for(request.source)
-        refuse_elsewhere(request, sent.url, mirror)
-        named = mirror is not None and origin(sent.url) == origin(httpx.URL(mirror))
-        wire = self._wire(request.http, sent.url, named_by_operator=named)
-        return _answer(wire, sent, secrets, request.http.max_body_bytes, "http.max_body_bytes")
+        refuse_elsewhere(request, url, mirror)
+        named = mirror is not None and origin(url) == origin(httpx.URL(mirror))
+        return self._wire(request.http, url, named_by_operator=named)
 
     def _wire(self, http: HttpSpec, url: httpx.URL, *, named_by_operator: bool) -> httpx.BaseTransport:
         """The connections of these settings; those that may lead to private addresses are kept apart."""
@@ -210,7 +227,9 @@ def _answer(
 ) -> tuple[httpx.Response, bytes]:
     """The answer of one request, and its body, within the limits of the exchange under way."""
     try:
-        answer = open_answer(wire, sent)
+        with bounded_head():
+            answer = wire.handle_request(sent)
+        answer.request = sent
         try:
             return answer, _body(answer, limit, setting)
         finally:

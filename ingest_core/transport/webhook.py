@@ -17,7 +17,7 @@ from ingest_core.transport.auth import SHORTEST_MASKED, forms_of, masked
 from ingest_core.transport.body import ACCEPTED_CODINGS, read_beginning
 from ingest_core.transport.exchange import exchange
 from ingest_core.transport.target import origin
-from ingest_core.transport.wire import Wire, environment_proxy, open_answer, with_user
+from ingest_core.transport.wire import Wire, bounded_head, environment_proxy, with_user
 
 DEADLINE_SECONDS = 10.0
 """From connecting to the answer's status; then a message's lease is far from its end."""
@@ -68,13 +68,13 @@ class WebhookPublisher:
         }
         request = with_user(httpx.Request("POST", self._url, content=body, headers=headers, extensions=_timeouts()))
         try:
-            with (
-                exchange(DEADLINE_SECONDS, "the limit of a webhook"),
-                closing(open_answer(self._wire, request)) as answer,
-            ):
-                # A body of no bytes is read, since only then the connection can be used again.
-                unread = answer.is_success and answer.headers.get("content-length") != "0"
-                said = "" if unread else _beginning(answer)
+            with exchange(DEADLINE_SECONDS, "the limit of a webhook"):
+                with bounded_head():
+                    answer = self._wire.handle_request(request)
+                with closing(answer):
+                    # A body of no bytes is read, since only then the connection can be used again.
+                    unread = answer.is_success and answer.headers.get("content-length") != "0"
+                    said = "" if unread else _beginning(answer)
         except httpx.HTTPError as error:
             words = self._clean(str(error) or type(error).__name__, signature)
             raise PublisherUnavailable(f"{origin(self._url)}: {words}") from error

@@ -64,18 +64,17 @@ class Wire(httpx.BaseTransport):
         self._pool.close()
 
 
-def open_answer(wire: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
-    """The answer of one request, up to its body; its head, and interim answers before it, are bounded."""
+@contextmanager
+def bounded_head() -> Iterator[None]:
+    """Within it a request is sent: the head of its answer, and interim answers before it, are bounded."""
     current = underway()
     if current is None:
         raise AssertionError("a request is sent outside an exchange: it would have no deadline")
     current.head_begins()
     try:
-        answer = wire.handle_request(request)
+        yield
     finally:
         current.head_ends()
-    answer.request = request
-    return answer
 
 
 def with_user(request: httpx.Request) -> httpx.Request:

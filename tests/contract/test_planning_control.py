@@ -34,46 +34,51 @@ def asked(key: str) -> tuple[PlanRequest, Trigger]:
     return request(0, 3), fired(key)
 
 
-def ask_control(transaction: PlanTransaction) -> Control:
+def lock_control(transaction: PlanTransaction) -> Control:
+    return transaction.lock_control(HARVESTING)
+
+
+def read_control(transaction: PlanTransaction) -> Control:
     return transaction.control(HARVESTING)
 
 
 def stop(desk: Desk, state: ControlState, reason: str | None = "quota is used up") -> None:
     """Stop the partition, as an operator or a fuse does."""
-    desk.plans.transact(ask_control)
+    desk.plans.transact(lock_control)
     change(desk.database, ing_partition_control, control_code=state.value, reason=reason)
 
 
 def test_a_partition_nobody_knows_is_active_and_its_control_is_made_once(desk: Desk) -> None:
-    assert [desk.plans.transact(ask_control) for _ in range(2)] == [Control(), Control()]
+    assert [desk.plans.transact(lock_control) for _ in range(2)] == [Control(), Control()]
     (row,) = rows(desk.database, ing_partition_control)
     found = (row["provenance_code"], row["endpoint_name"], row["operation_code"], row["control_code"])
     assert found == ("shelf", "list", "HARVEST", "ACTIVE")
 
 
-def test_looking_at_a_control_makes_none(desk: Desk) -> None:
+def test_reading_a_control_makes_none(desk: Desk) -> None:
     with desk.plans.look() as transaction:
-        assert ask_control(transaction) == Control()
+        assert read_control(transaction) == Control()
+    assert desk.plans.transact(read_control) == Control()
     assert rows(desk.database, ing_partition_control) == []
 
 
 def test_a_control_asked_for_by_many_at_once_is_one_row(desk: Desk, neighbour: Desk) -> None:
-    asked = together(*(partial(one.plans.transact, ask_control) for one in (desk, neighbour) * 3))
+    asked = together(*(partial(one.plans.transact, lock_control) for one in (desk, neighbour) * 3))
     assert asked == [Control()] * 6
     assert len(rows(desk.database, ing_partition_control)) == 1
 
 
 def test_a_control_says_why_a_partition_rests(desk: Desk) -> None:
     stop(desk, ControlState.FUSED, "12 of 15 pages failed")
-    assert desk.plans.transact(ask_control) == Control(ControlState.FUSED, "12 of 15 pages failed")
+    assert desk.plans.transact(lock_control) == Control(ControlState.FUSED, "12 of 15 pages failed")
 
 
 def test_a_control_stays_locked_until_the_plan_is_stored(desk: Desk, neighbour: Desk) -> None:
     """Who asks for it meanwhile waits, and then sees the plan."""
-    desk.plans.transact(ask_control)
+    desk.plans.transact(lock_control)
 
     def plans_seen(transaction: PlanTransaction) -> int:
-        ask_control(transaction)
+        lock_control(transaction)
         return len(rows(neighbour.database, ing_plan))
 
     instance_id, compiled = desk.planner.record_trigger(*asked("tick")), desk.planner.compile(asked("tick")[0])

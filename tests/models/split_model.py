@@ -176,8 +176,9 @@ class Harvest:
                 return fetcher.fetch(request, Spot(offset=offset if self.upstream.total != "noisy" else None))
 
             try:
-                check = UnsetCheck(fetcher, DAY, part, caller) if part and part.is_unset and not offset else None
-                found = check.first_page(fetch) if check else fetch()
+                unset = UnsetCheck(fetcher, DAY, part, caller) if part and part.is_unset and not offset else None
+                first, check = unset.steps(fetch) if unset else (fetch, None)
+                found = check(first()) if check else first()
             except UpstreamError as error:
                 self.said.append(f"{error.code}: {error}")
                 return False

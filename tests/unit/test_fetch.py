@@ -328,8 +328,8 @@ def test_a_turn_is_waited_for_and_the_wait_is_counted() -> None:
     fetched = bench.fetch()
 
     assert bench.slept == [2, 3]
-    assert fetched.turn is not None
-    assert fetched.turn.permit.wait == timedelta(seconds=3)
+    assert fetched.permit is not None
+    assert fetched.permit.granted.wait == timedelta(seconds=3)
     assert bench.fetcher.tally.waited == timedelta(seconds=5)
 
 

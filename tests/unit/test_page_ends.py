@@ -34,7 +34,7 @@ def fetcher_of(*answers: Response, **pagination: Any) -> Fetcher:
 
 def fetch(fetcher: Fetcher) -> Any:
     request = render_request(fetcher.spec, span("00:00", "06:00"), "*", Caller("c"))
-    return fetcher.fetch_to_next(request)
+    return fetcher.fetch(request, probe_tail=True)
 
 
 def test_a_token_the_provider_lost_is_found_by_a_second_look() -> None:

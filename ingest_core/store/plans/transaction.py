@@ -64,24 +64,32 @@ class SqlPlanTransaction:
         self._connection = connection
         self._lock = lock
 
-    def _locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
-        return locked(query) if self._lock else query
-
     def _stream(self, query: sa.Select[Any]) -> Iterator[sa.Row[Any]]:
         yield from self._connection.execute(query.execution_options(yield_per=_PAGE))
 
     def control(self, partition: Partition) -> Control:
-        """The partition's control, locked until the transaction ends: plans of a partition come one by one."""
+        """The partition's control as it is now; ACTIVE where it has no row yet."""
+        return self._stored_control(partition, lock=False) or Control()
+
+    def lock_control(self, partition: Partition) -> Control:
+        """The partition's control, locked until the transaction ends: plans of a partition are stored one by one.
+
+        A row is inserted where there is none, because only a row can be locked.
+        """
+        stored = self._stored_control(partition, lock=True)
+        if stored is not None:
+            return stored
+        now = self._database.now(self._connection)
+        values = {**partition_values(partition), "created_at": now, "updated_at": now}
+        first = sa.insert(ing_partition_control).values(**values, control_code=ControlState.ACTIVE.value)
+        self._connection.execute(first)
+        return Control()
+
+    def _stored_control(self, partition: Partition, *, lock: bool) -> Control | None:
         table = ing_partition_control
         query = sa.select(table.c.control_code, table.c.reason).where(in_partition(table, partition))
-        row = self._connection.execute(self._locked(query)).first()
-        if row:
-            return Control(ControlState(row.control_code), row.reason)
-        if self._lock:
-            now = self._database.now(self._connection)
-            values = {**partition_values(partition), "created_at": now, "updated_at": now}
-            self._connection.execute(sa.insert(table).values(**values, control_code=ControlState.ACTIVE.value))
-        return Control()
+        row = self._connection.execute(locked(query) if lock else query).first()
+        return Control(ControlState(row.control_code), row.reason) if row else None
 
     def find_plan(self, plan_key: str) -> StoredPlan | None:
         """The plan of that key, if it exists."""

@@ -189,9 +189,7 @@ def _progress(app: App, plan_id: int, title: str, console: Console | None) -> It
 
         def look() -> None:
             state = app.readside.plan_progress(plan_id)
-            progress.update(
-                bar, total=state["tasks"], completed=state["ended"], pages=state["pages"], records=state["records"]
-            )
+            progress.update(bar, total=state.tasks, completed=state.ended, pages=state.pages, records=state.records)
 
         def follow() -> None:
             while not done.wait(_POLL_SECONDS):
@@ -212,7 +210,7 @@ def _check(app: App, sandbox: Sandbox, corpus: SandboxSettings, last: dict[str, 
     start, end = corpus.until - timedelta(days=corpus.days), parse_instant(last["window"]["to"])
     truth = sandbox.truth(SOURCE, from_=format_instant(start), to=format_instant(end))
     items = app.readside.item_versions(SOURCE, start, end)
-    set_aside = {entry["provider_id"] for entry in app.quarantine.entries(SOURCE, limit=len(truth) + 1)}
+    set_aside = {entry.provider_id for entry in app.quarantine.entries(SOURCE, limit=len(truth) + 1)}
     usable = [row for row in truth if row["usable"]]
     unusable = [row for row in truth if not row["usable"]]
     return {

@@ -11,14 +11,18 @@ from functools import cache, partial
 from threading import Event
 from typing import Any
 
-from ingest_core.cursor.ports import CursorStore
+from ingest_core.cursor.ports import CursorAdoption, CursorCompaction, CursorReports, CursorStore
 from ingest_core.execution.execute import Executor
 from ingest_core.execution.ports import TaskQueue, WorkControl
 from ingest_core.execution.run_task import TaskRunner
+from ingest_core.gate.ports import RateControl, RateGate
+from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.inspection.probe import UpstreamProbe
+from ingest_core.model.clock import Clock
 from ingest_core.model.codes import Operation
 from ingest_core.model.credential_names import CredentialNames, how_to_allow
 from ingest_core.model.errors import BadInput, Refused
+from ingest_core.outbox.ports import OutboxControl
 from ingest_core.outbox.relay import Relay
 from ingest_core.planning.plan import Planner, PlanSettings
 from ingest_core.planning.redrive import Redriver
@@ -26,8 +30,9 @@ from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.strategies.id_slices import IdStrategy
 from ingest_core.planning.strategies.strategy import StrategyRegistry
 from ingest_core.planning.strategies.time_slices import TimeStrategy
+from ingest_core.readside.ports import DatabaseClock, ItemReader, QuarantineStore, WorkReports
 from ingest_core.registry.compile import CompileRequest, compile_source
-from ingest_core.registry.ports import RegistryStore
+from ingest_core.registry.ports import RecordMerger, RegistryStore
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import Rows, references_of, rows_of
 from ingest_core.settings import Settings, load_settings
@@ -49,7 +54,7 @@ from ingest_core.store.records.quarantine_store import SqlQuarantineStore
 from ingest_core.store.records.record_merge import SqlRecordMerge
 from ingest_core.store.registry.sources import SqlRegistryStore
 from ingest_core.store.reports.cursors import SqlCursorReports
-from ingest_core.store.reports.work import SqlReadside
+from ingest_core.store.reports.work import SqlWorkReports
 from ingest_core.store.schema.dictionary import seed_dictionary
 from ingest_core.store.schema.versions import (
     DEMO,
@@ -70,10 +75,10 @@ from ingest_core.transport.publishers import open_publisher
 
 @dataclass(frozen=True)
 class App:
-    """The use cases, wired."""
+    """The use cases and the ports that commands and flows use, wired."""
 
     settings: Settings
-    database: Database
+    database: DatabaseClock
     registry: RegistryStore
     planner: Planner
     reslicer: Reslicer
@@ -81,18 +86,18 @@ class App:
     executor: Executor
     cursors: CursorStore
     control: WorkControl
-    cursor_reports: SqlCursorReports
-    cursor_adoption: SqlCursorAdoption
-    cursor_compaction: SqlCursorCompaction
-    readside: SqlReadside
-    items: SqlItemReader
-    quarantine: SqlQuarantineStore
+    cursor_reports: CursorReports
+    cursor_adoption: CursorAdoption
+    cursor_compaction: CursorCompaction
+    readside: WorkReports
+    items: ItemReader
+    quarantine: QuarantineStore
     redriver: Redriver
-    record_merge: SqlRecordMerge
-    upstream: HttpUpstream
-    gate: SqlRateGate
-    rates: SqlRateControl
-    outbox: SqlOutbox
+    record_merge: RecordMerger
+    upstream: VisibleUpstream
+    gate: RateGate
+    rates: RateControl
+    outbox: OutboxControl
     relay: Relay
 
 
@@ -143,7 +148,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         cursor_reports=SqlCursorReports(database),
         cursor_adoption=SqlCursorAdoption(database, cursors),
         cursor_compaction=SqlCursorCompaction(database),
-        readside=SqlReadside(database),
+        readside=SqlWorkReports(database),
         items=SqlItemReader(database),
         quarantine=quarantine,
         redriver=Redriver(registry, planner, quarantine),
@@ -181,7 +186,7 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
         before, after = upgrade_schema(database)
         seed_dictionary(database, {"ing_slice_strategy": strategies().codes})
         registry = SqlRegistryStore(database)
-        known = {source["code"] for source in registry.sources()}
+        known = {source.code for source in registry.sources()}
         new = {code: rows for code, rows in _shipped_rows().items() if code not in known}
         registry.apply(list(new.values()))
         return {
@@ -196,7 +201,7 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
 
 def _refused_credentials(registry: RegistryStore, allowed: CredentialNames) -> list[str]:
     """What to set for the sources that refer to a secret which is not allowed."""
-    used = ((source["code"], references_of(registry.rows(source["code"]))) for source in registry.sources())
+    used = ((source.code, references_of(registry.rows(source.code))) for source in registry.sources())
     return [
         f"source {code!r} uses {reference!r}, which is not allowed: {how_to_allow(reference)}"
         for code, references in used
@@ -238,9 +243,9 @@ def code_of(rows: Rows) -> str:
     return str(rows["reg_provenance"][0]["provenance_code"])
 
 
-def check_source(text: str, name: str, database: Database) -> Rows:
+def check_source(text: str, name: str, clock: Clock) -> Rows:
     """The rows of a source file that reads well and compiles for every operation it serves."""
-    return check_rows(rows_of(read_source(text, name)), database.now())
+    return check_rows(rows_of(read_source(text, name)), clock.now())
 
 
 MAX_COMPILES = 2_000
@@ -292,7 +297,7 @@ def signing_hooks() -> frozenset[str]:
 @contextmanager
 def open_upstream(
     settings: Settings | None = None, secret_readers: Mapping[str, SecretReader] | None = None
-) -> Iterator[HttpUpstream]:
+) -> Iterator[VisibleUpstream]:
     """The providers alone, for a source that is in no database."""
     settings = settings or load_settings()
     upstream = _upstream(settings, secret_readers)

@@ -3,13 +3,14 @@
 import getpass
 import os
 import socket
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
+from ingest_core.gate.ports import RateLimiter
 from ingest_core.model.instant import format_instant
 
 gate_app = CommandTree(help="Show and clear rate limiters.")
@@ -33,13 +34,10 @@ def gate_list(*, as_json: AsJson = False) -> None:
     with open_app() as app:
         entries = app.rates.entries()
     if as_json:
-        print_json(entries)
+        print_json([one.json() for one in entries])
         return
     columns = ("key", "rate now", "rate configured", "open at", "changes")
-    rows = (
-        (one["key"], one["rate_now"], one["rate_configured"], _opening(one), len(one["last_changes"]))
-        for one in entries
-    )
+    rows = ((one.key, one.rate_now, one.rate_configured, _opening(one), len(one.last_changes)) for one in entries)
     print_table("rate limiters", columns, rows)
 
 
@@ -48,7 +46,7 @@ def gate_show(key: Key, *, as_json: AsJson = False) -> None:
     with open_app() as app:
         entry = app.rates.entry(key)
     if as_json:
-        print_json([entry])
+        print_json([entry.json()])
     else:
         _show(entry)
 
@@ -66,9 +64,9 @@ def gate_clear(key: Key, reason: Reason, *, yes: Yes = False, as_json: AsJson = 
                 raise typer.Abort
         entry = app.rates.clear(key, reason, _operator())
     if as_json:
-        print_json([entry])
+        print_json([entry.json()])
         return
-    due = entry["last_changes"][-1]["tasks_due"]
+    due = entry.last_changes[-1]["tasks_due"]
     console.print(f"{key}: cleared; tasks that are due now: {due}", markup=False)
 
 
@@ -81,18 +79,18 @@ def _operator() -> str:
     return f"{name}@{socket.gethostname()}"
 
 
-def _show(entry: dict[str, Any]) -> None:
+def _show(entry: RateLimiter) -> None:
     facts = {
-        "rate now": entry["rate_now"],
-        "rate configured": entry["rate_configured"],
+        "rate now": entry.rate_now,
+        "rate configured": entry.rate_configured,
         "open at": _opening(entry),
-        "daily quota": entry["quota"]["limit"],
+        "daily quota": entry.daily_quota,
     }
-    print_facts(f"rate limiter {entry['key']}", facts.items())
+    print_facts(f"rate limiter {entry.key}", facts.items())
     columns = ("at", "by", "change", "reason")
-    changes = ((shown_instant(one["at"]), *(one[name] for name in columns[1:])) for one in entry["last_changes"])
+    changes = ((shown_instant(one["at"]), *(one[name] for name in columns[1:])) for one in entry.last_changes)
     print_table("changes", columns, changes)
 
 
-def _opening(entry: dict[str, Any]) -> str:
-    return shown_instant(format_instant(entry["open_at"])) if entry["open_at"] else "now"
+def _opening(entry: RateLimiter) -> str:
+    return shown_instant(format_instant(entry.open_at)) if entry.open_at else "now"

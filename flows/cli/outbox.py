@@ -89,10 +89,10 @@ def list_messages(
     with open_app() as app:
         entries = app.outbox.messages(status, limit)
     if as_json:
-        print_json(entries)
+        print_json([entry.json() for entry in entries])
         return
     columns = ("id", "topic", "provider_id", "event_type", "status", "attempts", "last_error")
-    print_table("outbox", columns, ([entry[column] for column in columns] for entry in entries))
+    print_table("outbox", columns, ([entry.json()[column] for column in columns] for entry in entries))
     if entries:
         more = "; there may be more, see --limit" if len(entries) == limit else ""
         console.print(f"{len(entries)} messages{more}")

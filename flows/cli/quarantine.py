@@ -68,10 +68,10 @@ def quarantine_list(
             app.registry.rows(source)
         entries = app.quarantine.entries(source, limit, reason, state)
     if as_json:
-        print_json(entries)
+        print_json([entry.json() for entry in entries])
         return
     columns = ("id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state")
-    print_table("quarantine", columns, ([entry[column] for column in columns] for entry in entries))
+    print_table("quarantine", columns, ([entry.json()[column] for column in columns] for entry in entries))
     if entries:
         more = "; there may be more, see --limit" if len(entries) == limit else ""
         console.print(f"{len(entries)} records{more}")
@@ -141,9 +141,9 @@ def _settle(row_ids: list[int], state: QuarantineState, reason: str, *, yes: boo
         _confirm(app.quarantine.named(row_ids), f"become {state}", yes=yes or as_json)
         changed = app.quarantine.settle(row_ids, state, reason)
     if as_json:
-        print_json({"changed": changed})
+        print_json({"changed": [one.json() for one in changed]})
     else:
-        print_table("quarantine", ("id", "from", "to"), ((one["id"], one["from"], one["to"]) for one in changed))
+        print_table("quarantine", ("id", "from", "to"), ((one.row_id, one.before, one.after) for one in changed))
 
 
 def _confirm(entries: list[Quarantined], what: str, *, yes: bool) -> None:

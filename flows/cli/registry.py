@@ -191,12 +191,12 @@ def registry_list(*, as_json: AsJson = False) -> None:
     with open_app() as app:
         sources = app.registry.sources()
     if as_json:
-        print_json(sources)
+        print_json([source.json() for source in sources])
         return
     rows = (
-        (source["code"], source["name"], endpoint["name"], ", ".join(endpoint["operations"]))
+        (source.code, source.name, endpoint.name, ", ".join(endpoint.operations))
         for source in sources
-        for endpoint in source["endpoints"]
+        for endpoint in source.endpoints
     )
     print_table("sources", ("code", "name", "endpoint", "operations"), rows)
 

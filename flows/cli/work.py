@@ -60,7 +60,7 @@ def execute(
 def _execute(app: App, bounds: Bounds, *, show: bool) -> ExecuteReport:
     if not show:
         return app.executor.execute(bounds)
-    queued = sum(entry["counts"]["QUEUED"] for entry in app.readside.status(bounds.source))
+    queued = sum(entry.counts["QUEUED"] for entry in app.readside.status(bounds.source))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors) as progress:
         return app.executor.execute(bounds, _Bar(progress, queued))
@@ -103,16 +103,16 @@ def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
             app.registry.rows(source)
         entries = app.readside.status(source)
     if as_json:
-        print_json(entries)
+        print_json([entry.json() for entry in entries])
         return
     columns = ("source", "endpoint", "operation", "control", "tasks")
     rows = (
         (
-            entry["provenance"],
-            entry["endpoint"],
-            entry["operation"],
-            entry["control"],
-            ", ".join(f"{number} {state}" for state, number in entry["counts"].items() if number) or "none",
+            entry.source,
+            entry.endpoint,
+            entry.operation,
+            entry.control,
+            ", ".join(f"{number} {state}" for state, number in entry.counts.items() if number) or "none",
         )
         for entry in entries
     )

@@ -1,7 +1,6 @@
 """Brings a server in step with what is declared; what is already so stays untouched."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from prefect.exceptions import PrefectHTTPStatusError
 
@@ -16,6 +15,7 @@ from flows.prefect_api.client import PLANNER, open_prefect, server_url
 from flows.slots.limits import LimitChange, keep_limits
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import PatraError
+from ingest_core.model.source_summary import SourceSummary
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _of_limit(one: LimitChange) -> DeployChange:
     )
 
 
-def _declared(sources: list[dict[str, Any]], pool: str | None) -> list[DeclaredDeployment]:
+def _declared(sources: list[SourceSummary], pool: str | None) -> list[DeclaredDeployment]:
     """Those of `prefect.yaml`, and one for each harvest there can be."""
     declared = declared_deployments(pool)
     planner = next(one for one in declared if one.name == PLANNER)
@@ -64,8 +64,8 @@ def _declared(sources: list[dict[str, Any]], pool: str | None) -> list[DeclaredD
 
 
 def _keep_deployment(
-    deployment: PresentDeployment, sources: list[dict[str, Any]], options: DeployOptions, changes: Changes
+    deployment: PresentDeployment, sources: list[SourceSummary], options: DeployOptions, changes: Changes
 ) -> None:
-    deployment.keep([source["code"] for source in sources], changes)
+    deployment.keep([source.code for source in sources], changes)
     executors = options.executors or executors_present(deployment.schedules)
     deployment.keep_schedules(declared_schedules(deployment.declared.schedules, executors), changes)

@@ -7,18 +7,19 @@ from typing import Any
 
 from flows.deploying.declared import DeclaredDeployment
 from ingest_core.model.codes import Operation
+from ingest_core.model.source_summary import SourceSummary
 
 _PREFIX = "harvest-"
 
 
-def harvest_deployments(planner: DeclaredDeployment, sources: list[dict[str, Any]]) -> list[DeclaredDeployment]:
+def harvest_deployments(planner: DeclaredDeployment, sources: list[SourceSummary]) -> list[DeclaredDeployment]:
     """The planner once more for every endpoint that can be harvested, on a schedule that waits to be switched on."""
     return [
         replace(
             planner,
             name=f"{_PREFIX}{slug}",
-            description=f"Plans a harvest of {source['name']}. Its schedule is off until you switch it on.",
-            tags=[*planner.tags, f"source:{source['code']}"],
+            description=f"Plans a harvest of {source.name}. Its schedule is off until you switch it on.",
+            tags=[*planner.tags, f"source:{source.code}"],
             parameters={"parameters": asked},
             schedules=[_hourly(slug)],
         )
@@ -33,9 +34,9 @@ def obsolete_harvests(present: Collection[str], wanted: list[DeclaredDeployment]
     return sorted(name for name in present if name.startswith(_PREFIX) and name not in known)
 
 
-def _harvests(source: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
-    code = source["code"]
-    names = [one["name"] for one in source["endpoints"] if Operation.HARVEST in one["operations"]]
+def _harvests(source: SourceSummary) -> Iterator[tuple[str, dict[str, str]]]:
+    code = source.code
+    names = [one.name for one in source.endpoints if Operation.HARVEST in one.operations]
     for name in names:
         yield (code, {"source": code}) if len(names) == 1 else (f"{code}-{name}", {"source": code, "endpoint": name})
 

@@ -81,10 +81,10 @@ def read_limits(client: SyncPrefectClient) -> dict[str, Limit]:
 
 def _registered(app: App) -> list[Partition]:
     return [
-        Partition(source["code"], endpoint["name"], Operation(operation))
+        Partition(source.code, endpoint.name, Operation(operation))
         for source in app.registry.sources()
-        for endpoint in source["endpoints"]
-        for operation in endpoint["operations"]
+        for endpoint in source.endpoints
+        for operation in endpoint.operations
     ]
 
 

@@ -125,8 +125,11 @@ class Run:
     """One attempt at a task."""
 
     run_id: int
+    """Row in `ing_task_run`."""
     attempt_no: int
+    """Number of the attempt, from 1."""
     task: Task
+    """The leased task."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,13 @@ class Batch:
     """One page of a run that is about to be asked for."""
 
     batch_id: int
+    """Row in `ing_task_run_batch`."""
     batch_no: int
+    """Number of the page in this run, from 1."""
     page_no: int
+    """Number of the page in this pass over the slice, over all attempts."""
     asked_at: datetime
+    """When the page was opened, by the database's clock."""
 
 
 class RunLedger(Protocol):
@@ -175,16 +182,25 @@ class RunOutcome:
     """How an attempt ended and what becomes of its task."""
 
     task_status: TaskStatus
+    """State of the task after the attempt."""
     stats: dict[str, Any]
+    """The attempt's counts and timings, as stored."""
     as_of: datetime | None = None
+    """When the reading that counts began; coverage is dated by it."""
     error: dict[str, Any] | None = None
+    """Code, level and message of a failure."""
     checkpoint: Checkpoint | None = None
+    """Where a later attempt continues; None where it did not change."""
     retry_in: timedelta = timedelta(0)
+    """Delay before the task is due again."""
     observed_max: datetime | None = None
+    """Newest update time among the records."""
     reslice: ResliceReason | None = None
+    """Why the rest of the window is to be cut smaller."""
     covered: Window | None = None
     """The part of the window that was read whole, of a task that did not succeed."""
     arrivals: Arrivals = field(default_factory=Arrivals)
+    """Records received and late, for the learned lag."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ class Coverage:
     """A window that was read, or one range of it."""
 
     window: Window
+    """The window that was read."""
     as_of: datetime
     """When the first page was requested. Records that the provider added later are not in this reading."""
     range: IdRange | None = None

@@ -31,13 +31,21 @@ class RecordChange:
     """
 
     type: ChangeType
+    """What happened to the record."""
     provider_id: str
+    """The record's id."""
     updated_at: datetime
+    """Update time as stored."""
     version: str | None
+    """Version as the provider states it."""
     payload_hash: str
+    """Hash of the provider's text."""
     fields: Mapping[str, Any]
+    """The common fields."""
     taken_at: datetime | None = None
+    """Set only where the time of asking, and nothing else, made the record newer."""
     gone: Gone | None = None
+    """Set where the provider no longer has the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +53,54 @@ class NewMessage:
     """A message that is to commit with its page."""
 
     dedup_key: str
+    """Unique key: the same change is one message."""
     ordering_key: str
+    """Messages with the same key are sent in order."""
     topic: str
+    """Where the message goes."""
     payload: dict[str, Any]
+    """What the message says."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEntry:
+    """A message without its payload, as lists show it."""
+
+    message_id: int
+    """Row in `ing_outbox_message`."""
+    topic: str
+    """Where the message goes."""
+    provider_id: str
+    """Id of the record it is about."""
+    event_type: str
+    """What happened to the record."""
+    status: str
+    """PENDING, SENT or DEAD."""
+    attempts: int
+    """Failed attempts since the message was written or retried."""
+    created_at: datetime
+    """When the page of the record was committed."""
+    next_attempt_at: datetime | None
+    """None unless the message is PENDING."""
+    sent_at: datetime | None
+    """When it arrived."""
+    last_error: str | None
+    """Why the last attempt failed."""
+
+    def json(self) -> dict[str, Any]:
+        """As scripts read it."""
+        return {
+            "id": self.message_id,
+            "topic": self.topic,
+            "provider_id": self.provider_id,
+            "event_type": self.event_type,
+            "status": self.status,
+            "attempts": self.attempts,
+            "created_at": self.created_at,
+            "next_attempt_at": self.next_attempt_at,
+            "sent_at": self.sent_at,
+            "last_error": self.last_error,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +108,19 @@ class Message:
     """A message of the outbox; of two with one ordering key the later has the larger sequence."""
 
     sequence: int
+    """Row in `ing_outbox_message`; larger is later."""
     dedup_key: str
+    """Unique key, the same at every attempt."""
     ordering_key: str
+    """Messages with the same key are sent in order."""
     topic: str
+    """Where the message goes."""
     payload: dict[str, Any]
+    """What the message says."""
     created_at: datetime
+    """When the page of the record was committed."""
     attempts: int = 0
+    """Failed attempts so far."""
 
     def json(self) -> dict[str, Any]:
         """As it is sent, the same each time."""

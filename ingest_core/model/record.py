@@ -14,11 +14,17 @@ class Record:
     """A usable record, ready for the store."""
 
     provider_id: str
+    """The record's id, normalised."""
     updated_at: datetime
+    """Update time as the provider states it, or the time of asking where that lies too far in the future."""
     payload: str
+    """The provider's own text."""
     payload_hash: str
+    """Hash of the payload: whether a record of the same time has changed."""
     fields: dict[str, Any]
+    """The common fields, and flags."""
     version: str | None = None
+    """Version as the provider states it; decides between records of the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +44,15 @@ class Rejected:
     """A record that cannot be used, and why; the fragment is redacted and short."""
 
     reason: QuarantineReason
+    """Code of the reason."""
     json_path: str
+    """Path of the value at fault."""
     fragment: str
+    """The record or a part of it, redacted and short."""
     fragment_hash: str
+    """Hash of the fragment: the same fragment is one row."""
     provider_id: str | None = None
+    """Id of the record, if it was readable."""
 
 
 MAX_DETAIL_FAILURES = 3
@@ -53,7 +64,9 @@ class BadId:
     """An id whose details failed before: how often, and what became of it."""
 
     times: int
+    """Failed attempts."""
     state: QuarantineState
+    """State of the id's row in quarantine."""
 
     @property
     def hopeless(self) -> bool:
@@ -82,15 +95,21 @@ class Counts:
     """Each record received is counted once."""
 
     received: int = 0
+    """Records on pages, repeated ones included."""
     inserted: int = 0
+    """New records."""
     updated: int = 0
+    """Records that replaced an older version."""
     skipped: int = 0
+    """Records that changed nothing."""
     quarantined: int = 0
+    """Rejected records."""
     late: int = 0
     """Of those inserted or updated: how many an earlier reading of their time had missed."""
     older: int = 0
+    """Of those skipped: older than the stored record."""
     equal: int = 0
-    """Of those skipped: how many were older than what is stored, and how many no newer."""
+    """Of those skipped: no newer than the stored record."""
     gone: int = 0
     """Deletions and merges the provider reported, new or repeated; a report older than the stored record is skipped."""
 
@@ -122,16 +141,27 @@ class PageOutcome:
     """
 
     records: list[Record] = field(default_factory=list)
+    """Usable records."""
     rejected: list[Rejected] = field(default_factory=list)
+    """Records that go to quarantine."""
     notes: list[Rejected] = field(default_factory=list)
+    """Quarantine rows about the slice, not about a record."""
     id_hashes: bytes = b""
+    """Short hashes of all ids on the page, one after the other."""
     request_digest: dict[str, Any] = field(default_factory=dict)
+    """The request as the ledger keeps it, without secrets."""
     response_digest: dict[str, Any] = field(default_factory=dict)
+    """The answer as the ledger keeps it."""
     http_stats: dict[str, Any] = field(default_factory=dict)
+    """Timing and retries of the request."""
     after_token: str | None = None
+    """The place of the next page."""
     has_next: bool = False
+    """Whether another page follows."""
     outside: int = 0
+    """Records of another time, or with details from the pass before."""
     gone: list[Gone] = field(default_factory=list)
+    """Records that the provider no longer has."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +169,11 @@ class Arrivals:
     """How many records came, how many of them late, and by how much the provider's clock was behind ours."""
 
     received: int = 0
+    """Records received."""
     late: int = 0
+    """Records that an earlier reading of their window had missed."""
     provider_late_seconds: int = 0
+    """How far the provider's clock was behind the database's."""
 
     @property
     def late_share(self) -> float:

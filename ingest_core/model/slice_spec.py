@@ -35,17 +35,24 @@ class Edges(Payload):
     """Which ends belong to it."""
 
     start: EdgeKind = Field(default=EdgeKind.CLOSED, alias="from")
+    """Whether the first value belongs to it."""
     end: EdgeKind = Field(default=EdgeKind.OPEN, alias="to")
+    """Whether the last value belongs to it."""
 
 
 class WindowPayload(Payload):
     """The instants a slice owns."""
 
     start: Moment = Field(alias="from")
+    """First instant of the slice."""
     end: Moment = Field(alias="to")
+    """First instant after the slice."""
     boundary: Edges = Edges()
+    """Always closed below and open above."""
     timezone: Literal["UTC"] = "UTC"
+    """The zone of `start` and `end`."""
     precision: TimePrecision
+    """The unit of the provider's filter."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -60,12 +67,19 @@ class RangePayload(Payload):
     """The ids a slice owns: a range of them, or a bucket of their hashes."""
 
     key: str
+    """The field that the range is of."""
     start: str | None = Field(default=None, alias="from")
+    """Lowest value; None where the range is open below."""
     end: str | None = Field(default=None, alias="to")
+    """Highest value; None where the range is open above."""
     boundary: Edges = Edges(start=EdgeKind.CLOSED, end=EdgeKind.CLOSED)
+    """Both ends belong to the range."""
     bucket: Count | None = None
+    """Number of the bucket, from 0, where ids are grouped by hash."""
     buckets: Annotated[int, Field(ge=1)] | None = None
+    """How many buckets there are."""
     without: Without | None = None
+    """Which part reads the records that lack the field."""
 
     @model_validator(mode="after")
     def _whole_bucket(self) -> Self:
@@ -80,39 +94,58 @@ class StopCondition(Payload):
     """Where a walk along a cursor ends."""
 
     max_pages: Count | None = None
+    """Pages after which the walk ends."""
     until: Moment | None = None
+    """Update time at which the walk ends."""
 
 
 class CursorPayload(Payload):
     """Where a walk along a provider's cursor begins, and where it ends."""
 
     type: CursorType
+    """What the cursor counts."""
     start_token: str | None = None
+    """The token that the walk starts at."""
     start_offset: Count | None = None
+    """The offset that the walk starts at."""
     page_size: Annotated[int, Field(ge=1)] | None = None
+    """Records to ask for per page."""
     stop: StopCondition | None = None
+    """Where the walk ends before the provider does."""
 
 
 class BudgetPayload(Payload):
     """What a slice may cost."""
 
     max_requests: Annotated[int, Field(ge=1)]
+    """Requests after which the task goes back to the queue."""
     max_records: Annotated[int, Field(ge=1)]
+    """Records after which it does."""
     max_duration_sec: Annotated[int, Field(ge=1)]
+    """Seconds after which it does."""
     priority: BudgetPriority
+    """Urgency of the task."""
 
 
 class HintsPayload(Payload):
     """What helps to read a slice, and is no part of its meaning."""
 
     expected_page_size: Count | None = None
+    """Page size when the slice was planned."""
     order: str | None = None
+    """Order of the pages, such as `asc`."""
     safety_lag_sec: Count | None = None
+    """Lag that the window kept from now."""
     overlap_sec: Count | None = None
+    """Overlap with the slice before."""
     estimated_records: Count | None = None
+    """Expected number of records."""
     estimate_method: EstimateMethod | None = None
+    """How that number was found."""
     expected_requests: Count | None = None
+    """Expected number of requests."""
     explore: bool | None = None
+    """Whether the slice only finds out how much there is."""
 
 
 _SECTIONS = {
@@ -129,11 +162,17 @@ class SliceSpec(Payload):
     """The whole of it."""
 
     strategy: str
+    """Code of the strategy that made the slice."""
     window: WindowPayload | None = None
+    """The time the slice owns."""
     range: RangePayload | None = None
+    """The ids, or the part of a second field, that it owns."""
     cursor: CursorPayload | None = None
+    """The walk along a cursor that it owns."""
     budget: BudgetPayload
+    """What an attempt may cost."""
     hints: HintsPayload = HintsPayload()
+    """What does not change the meaning: no key is made from it."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

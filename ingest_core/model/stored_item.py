@@ -10,12 +10,19 @@ class StoredItem:
     """The common fields beside the payload, which is the provider's own text."""
 
     provider_id: str
+    """The record's id, normalised."""
     endpoint: str
+    """The SEARCH endpoint it is stored under."""
     source_updated_at: datetime
+    """Update time as the provider states it."""
     source_version: str | None
+    """Version as the provider states it."""
     state: str
+    """PRESENT or GONE."""
     record: dict[str, Any]
+    """The common fields."""
     payload: str
+    """The provider's own text."""
 
 
 @dataclass(frozen=True)

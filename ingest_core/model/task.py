@@ -56,6 +56,7 @@ class Task:
     expr_hash: str
     """Hash of the slice's expression, window included."""
     checkpoint: Checkpoint
+    """Where the attempt continues."""
     attempt_no: int
     """The number of this attempt, from 1."""
     params: dict[str, Any] = field(default_factory=dict)

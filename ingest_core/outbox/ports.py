@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from ingest_core.model.message import Message
+from ingest_core.model.codes import OutboxStatus
+from ingest_core.model.message import Message, MessageEntry
 
 
 class MessageRefused(Exception):
@@ -60,3 +61,22 @@ class Outbox(Protocol):
 
     def waiting(self) -> timedelta | None:
         """How long until a message may come free; none when none is pending."""
+
+
+class OutboxControl(Protocol):
+    """The outbox as operators see and change it."""
+
+    def pending(self) -> int:
+        """How many messages wait to be sent."""
+
+    def messages(self, status: OutboxStatus | None = None, limit: int = ...) -> list[MessageEntry]:
+        """Messages without their payload, newest first."""
+
+    def retry(self, ids: Sequence[int]) -> int:
+        """Make these due at once, with all their attempts; how many. BadInput for one that was sent or is unknown."""
+
+    def retry_dead(self) -> int:
+        """Make every DEAD message due at once; how many."""
+
+    def prune(self, older_than: timedelta) -> int:
+        """Delete messages sent longer ago than this; how many."""

@@ -27,13 +27,21 @@ class PlanHead:
     """A plan about to be stored."""
 
     plan_key: str
+    """Unique key: the same trigger finds the same plan."""
     instance_id: int
+    """The trigger in `ing_schedule_instance`."""
     namespace: Namespace
+    """The cursor that the plan moves."""
     start: datetime
+    """Start of the window."""
     end: datetime
+    """End of the window, exclusive."""
     spec: SpecSnapshot
+    """The compiled source."""
     strategy: str
+    """Code of the slice strategy."""
     slice_params: dict[str, Any]
+    """The strategy's parameters, as stored."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,15 @@ class Anchor:
     """Where a namespace begins, which way it runs, and what a campaign was asked for."""
 
     value: datetime
+    """The value the cursor starts at."""
     window: Window
+    """The window of the first plan."""
     bound_from: datetime | None = None
+    """Start of the period that a campaign was asked for."""
     bound_to: datetime | None = None
+    """End of that period."""
     descending: bool = False
+    """Whether the cursor moves from newest to oldest."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +66,19 @@ class StoredPlan:
 
     plan_id: int
     plan_key: str
+    """Unique key of the plan."""
     status: str
+    """State of the plan."""
     start: datetime
+    """Start of the window."""
     end: datetime
+    """End of the window, exclusive."""
     slices: int
+    """Number of slices."""
     tasks: int
+    """Number of tasks."""
     remarks: dict[str, Any] = field(default_factory=dict)
+    """What planning decided and warned about, as stored."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +86,9 @@ class Control:
     """Whether a partition may work, and why not."""
 
     state: ControlState = ControlState.ACTIVE
+    """ACTIVE, PAUSED or FUSED."""
     reason: str | None = None
+    """Why the partition was stopped."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +96,33 @@ class Reslice:
     """A request to cut what is left of a slice, with the slice it came from."""
 
     request_id: int
+    """Row in `ing_reslice_request`."""
     key: str
+    """Unique key: a repetition makes the same slices."""
     plan_id: int
+    """Plan of the slice."""
     instance_id: int
+    """Trigger of the plan."""
     plan_key: str
+    """Key of the plan."""
     namespace: Namespace
+    """The cursor that the plan moves."""
     spec: SpecSnapshot
+    """The compiled source of the plan."""
     strategy: str
+    """Code of the slice strategy."""
     parent: Window
+    """Window of the slice that is cut."""
     parent_range: IdRange | None
+    """Its part of a second field, if it had one."""
     window: Window
+    """The window that remains to be read."""
     range: IdRange | None
+    """The part of a second field that remains."""
     lag_seconds: int
+    """Lag that the plan kept from now."""
     priority: int
+    """Priority of the slice's task."""
 
 
 class PlanTransaction(Protocol):

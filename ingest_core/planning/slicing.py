@@ -25,18 +25,31 @@ class SliceDraft:
     """A slice that is not stored yet, with the task that reads it."""
 
     window: Window
+    """The time that the slice owns."""
     spec: dict[str, Any]
+    """Its specification, as stored."""
     signature_hash: str
+    """Hash of its meaning: two slices with one signature read the same."""
     expression: dict[str, Any]
+    """Query and window as one expression."""
     expr_hash: str
+    """Hash of that expression."""
     params: dict[str, Any]
+    """The task's parameters, as stored."""
     idempotent_key: str
+    """Unique key of the task: planning again makes no second one."""
     priority: int
+    """Priority of the task; a lower number is more urgent."""
     records: int
+    """Expected number of records."""
     method: str
+    """How that number was found."""
     requests: int
+    """Expected number of requests."""
     ids: tuple[str, ...] = ()
+    """The records to refresh, for an UPDATE by id."""
     due_in: timedelta = timedelta(0)
+    """Delay before the task may be claimed."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 """What the Registry promises."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
+from ingest_core.model.record_merge import RecordMerge
+from ingest_core.model.source_summary import SourceSummary
 from ingest_core.registry.rows import Rows
 
 
@@ -20,5 +23,15 @@ class RegistryStore(Protocol):
     def history(self, source: str) -> list[dict[str, Any]]:
         """Every row the source ever had, when it was opened and when it was closed, oldest first."""
 
-    def sources(self) -> list[dict[str, Any]]:
+    def sources(self) -> list[SourceSummary]:
         """Every source in short."""
+
+
+class RecordMerger(Protocol):
+    """Rows stored under a DETAIL endpoint, merged into those of the SEARCH endpoint that owns the records."""
+
+    def pending(self, sources: Iterable[Rows]) -> list[dict[str, Any]]:
+        """How many rows `merge` would merge or move if these sources were in force; nothing is written."""
+
+    def merge(self, sources: Iterable[str] | None = None, most_chunks: int | None = None) -> list[RecordMerge]:
+        """Merge the rows whose endpoint has an owner, of these sources or of all; `most_chunks` of each table."""

@@ -20,6 +20,7 @@ from ingest_core.model.errors import Unreachable
 from ingest_core.model.partition import Partition
 from ingest_core.settings import Settings
 from ingest_core.shipped import shipped_sources
+from tests.support.app_database import database_of
 from tests.support.prefect import ControlRoom, free_port, until
 
 HARVEST = Partition("crossref", "works", Operation.HARVEST)
@@ -147,9 +148,7 @@ def test_after_a_restart_every_slot_is_freed_once(room: ControlRoom, app: App, m
 
 
 def test_limits_follow_the_registry_and_leave_slots_alone(room: ControlRoom, app: App) -> None:
-    registered = sum(
-        len(endpoint["operations"]) for source in app.registry.sources() for endpoint in source["endpoints"]
-    )
+    registered = sum(len(endpoint.operations) for source in app.registry.sources() for endpoint in source.endpoints)
     made = keep_limits(app)
     assert len(made) == registered + 1
     assert LimitChange(TOTAL, None, 3) in made
@@ -186,11 +185,11 @@ def test_slots_of_nobody_are_freed_after_two_looks_two_leases_apart(room: Contro
     both = {TOTAL: 1, limit_name(HARVEST): 1}
     two_leases = 2 * app.settings.slot_lease_seconds
     assert reconcile_slots(app, pause=no_pause) == SlotReport(watched=both)
-    app.database.clock_shift = timedelta(seconds=two_leases - 60)
+    database_of(app).clock_shift = timedelta(seconds=two_leases - 60)
     leak(room, HARVEST)
     assert reconcile_slots(app, pause=no_pause) == SlotReport(watched=both)
 
-    app.database.clock_shift = timedelta(seconds=two_leases)
+    database_of(app).clock_shift = timedelta(seconds=two_leases)
     met = Barrier(2)  # two housekeepings at once, who have read the same notes
     with ThreadPoolExecutor(2) as threads:
         reports = list(threads.map(lambda _: in_settings_of(room, app, met), range(2)))

@@ -19,10 +19,10 @@ def measure_compiling() -> None:
         with open_core_app(settings) as app:
             print("compile on SQLite, ms (first, best):")
             for source in app.registry.sources():
-                if any("HARVEST" in endpoint["operations"] for endpoint in source["endpoints"]):
+                if any("HARVEST" in endpoint.operations for endpoint in source.endpoints):
                     times = []
                     for _ in range(ROUNDS):
                         started = time.perf_counter()
-                        app.planner.compile(PlanRequest(source["code"]))
+                        app.planner.compile(PlanRequest(source.code))
                         times.append((time.perf_counter() - started) * 1000)
-                    print(f"  {source['code']:<16} {times[0]:6.1f} {min(times):6.1f}")
+                    print(f"  {source.code:<16} {times[0]:6.1f} {min(times):6.1f}")

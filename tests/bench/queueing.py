@@ -20,6 +20,7 @@ from ingest_core.store.queue.task_queue import SqlTaskQueue
 from tests.bench.crowd import crowd_ledger, crowd_queue
 from tests.bench.databases import Servers
 from tests.bench.upstream import UNTIL
+from tests.support.app_database import database_of
 
 T = TypeVar("T")
 SOURCES = ("crossref", "datacite", "openalex", "europepmc")
@@ -58,10 +59,10 @@ def _measured(settings: Settings, tasks: int, ledger_rows: int) -> dict[str, lis
                 source, Operation.BACKFILL, user_from=UNTIL - timedelta(days=1), user_to=UNTIL, overrides=OVERRIDES
             )
             app.planner.plan(request, Trigger(SchedulerCode.CLI, f"bench-{source}"))
-        crowd_queue(app.database, tasks)
-        queue = SqlTaskQueue(app.database)
+        crowd_queue(database_of(app), tasks)
+        queue = SqlTaskQueue(database_of(app))
         _work_one(app, queue, 0, times)
-        crowd_ledger(app.database, ledger_rows)
+        crowd_ledger(database_of(app), ledger_rows)
         for taken in times.values():
             taken.clear()
         for turn in range(1, TURNS + 1):
@@ -74,7 +75,7 @@ def _work_one(app: App, queue: SqlTaskQueue, turn: int, times: dict[str, list[fl
     _timed(times["give back"], queue.give_back_expired)
     task = _timed(times["claim"], lambda: queue.claim("bench", app.settings.lease_ttl_seconds))
     assert task is not None
-    ledger = SqlRunLedger(app.database)
+    ledger = SqlRunLedger(database_of(app))
     run = ledger.begin_run(task, FlowRun())
     batch = ledger.open_batch(run, 1, 1, "*", hash_of(turn))
     page = _page(run, turn)

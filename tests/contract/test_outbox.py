@@ -134,7 +134,7 @@ def test_a_failed_message_waits_counts_and_says_why(
     outbox.mark_failed("ann", [Failure(message, timedelta(seconds=30), dead=False, error="they said no")])
     assert outbox.claim("ann", TTL, 10) == []
     (entry,) = outbox.messages()
-    assert (entry["status"], entry["attempts"], entry["last_error"]) == ("PENDING", 1, "they said no")
+    assert (entry.status, entry.attempts, entry.last_error) == ("PENDING", 1, "they said no")
     other.clock_shift = later(31)
     (again,) = second.claim("bob", TTL, 10)
     assert (again.attempts, again.dedup_key) == (1, message.dedup_key)
@@ -218,8 +218,8 @@ def test_one_refused_message_is_found_among_many_and_the_rest_arrives(database: 
 
     report = relay_of(outbox, MemoryPublisher(fault=refuse)).relay()
     assert (report.sent, report.failed, report.dead, report.pending) == (6, 1, 0, 2)
-    (entry,) = [entry for entry in outbox.messages() if entry["attempts"] and entry["status"] == "PENDING"]
-    assert entry["last_error"] == "d1 is wrong: mail ***"
+    (entry,) = [entry for entry in outbox.messages() if entry.attempts and entry.status == "PENDING"]
+    assert entry.last_error == "d1 is wrong: mail ***"
 
 
 def test_a_publisher_that_is_away_costs_few_attempts_and_kills_nothing(database: Database, outbox: SqlOutbox) -> None:
@@ -241,15 +241,15 @@ def test_messages_are_listed_newest_first_without_what_they_tell(database: Datab
     put(database, "a1", "b1")
     put(database, "c1", status_code="DEAD")
     outbox.mark_sent("ann", outbox.claim("ann", TTL, 1))
-    assert [entry["provider_id"] for entry in outbox.messages()] == ["c", "b", "a"]
-    assert [entry["provider_id"] for entry in outbox.messages(OutboxStatus.PENDING)] == ["b"]
-    assert [entry["provider_id"] for entry in outbox.messages(limit=1)] == ["c"]
+    assert [entry.provider_id for entry in outbox.messages()] == ["c", "b", "a"]
+    assert [entry.provider_id for entry in outbox.messages(OutboxStatus.PENDING)] == ["b"]
+    assert [entry.provider_id for entry in outbox.messages(limit=1)] == ["c"]
     (sent,) = outbox.messages(OutboxStatus.SENT)
-    assert set(sent) == {
+    assert set(sent.json()) == {
         *("id", "topic", "provider_id", "event_type", "status", "attempts"),
         *("created_at", "next_attempt_at", "sent_at", "last_error"),
     }
-    assert sent["sent_at"] is not None
+    assert sent.sent_at is not None
 
 
 def test_the_dead_come_back_with_all_their_attempts(database: Database, outbox: SqlOutbox) -> None:

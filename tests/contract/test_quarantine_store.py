@@ -8,7 +8,7 @@ import pytest
 
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState, TaskStatus
 from ingest_core.model.errors import BadInput
-from ingest_core.model.quarantine import Redriven, Refusal
+from ingest_core.model.quarantine import Redriven, Refusal, Settled
 from ingest_core.model.record import Rejected
 from ingest_core.planning.redrive import Redriver
 from ingest_core.planning.request import PlanRequest
@@ -80,19 +80,19 @@ class TestWhatIsShown:
         harvest(stores, bad("a"), bad("b", QuarantineReason.ID_INVALID), bad("c"))
         change(stores.database, ing_quarantine, ing_quarantine.c.provider_id == "a", state_code="DISCARDED")
 
-        def found(*which: Any) -> list[str]:
-            return [one["provider_id"] for one in store.entries(*which)]
+        def found(*which: Any) -> list[str | None]:
+            return [one.provider_id for one in store.entries(*which)]
 
         assert set(found(SOURCE, 10)) == {"a", "b", "c"}
         assert found("tapes") == []
-        assert [one["id"] for one in store.entries(SOURCE)] == sorted(
+        assert [one.row_id for one in store.entries(SOURCE)] == sorted(
             column(stores.database, ing_quarantine, "id"), reverse=True
         )
         assert len(found(SOURCE, 2)) == 2
         assert found(SOURCE, 10, QuarantineReason.ID_INVALID) == ["b"]
         assert found(SOURCE, 10, None, QuarantineState.DISCARDED) == ["a"]
         assert found(SOURCE, 10, QuarantineReason.ID_INVALID, QuarantineState.DISCARDED) == []
-        assert set(store.entries(SOURCE)[0]) == {
+        assert set(store.entries(SOURCE)[0].json()) == {
             "id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state",
         }  # fmt: skip
         assert store.count(SOURCE) == 3
@@ -129,7 +129,7 @@ class TestSettling:
     ) -> None:
         harvest(stores, bad("a"), bad("b"))
         _one, two = column(stores.database, ing_quarantine, "id")
-        assert store.settle([two], state, "seen") == [{"id": two, "from": "OPEN", "to": state.value}]
+        assert store.settle([two], state, "seen") == [Settled(two, "OPEN", state.value)]
         assert states(stores) == ["OPEN", state.value]
         assert store.entry(two)["remarks"] == {"cause": "SETTLED", "reason": "seen"}
 

@@ -31,16 +31,17 @@ def test_a_cool_down_is_shown_and_cleared(registered: Stores, others: Stores, ra
     registered.gate.feedback(KEY, Feedback(429, WEEK))
     (entry,) = rates.entries()
     assert entry == rates.entry(KEY)
-    assert (entry["key"], entry["rate_now"], entry["rate_configured"]) == (KEY, 5, 5)
-    assert entry["open_at"] - registered.database.now() > WEEK - timedelta(minutes=1)
-    assert entry["quota"] == {"limit": None, "used": None, "reserved": None, "resets_at": None}
-    assert (entry["circuit"], entry["last_changes"]) == (None, [])
+    assert (entry.key, entry.rate_now, entry.rate_configured) == (KEY, 5, 5)
+    assert entry.open_at is not None
+    assert entry.open_at - registered.database.now() > WEEK - timedelta(minutes=1)
+    assert entry.json()["quota"] == {"limit": None, "used": None, "reserved": None, "resets_at": None}
+    assert (entry.json()["circuit"], entry.last_changes) == (None, [])
 
     cleared = rates.clear(KEY, " it is over ", "ann@host")
-    assert cleared["open_at"] is None
+    assert cleared.open_at is None
     assert others.gate.acquire(KEY, RATE, timedelta(seconds=1)).wait == timedelta(0)
     assert not others.gate.closed(KEY)
-    (change,) = cleared["last_changes"]
+    (change,) = cleared.last_changes
     assert (change["by"], change["change"], change["reason"]) == ("ann@host", "clear", "it is over")
     assert change["open_at_before"] > change["at"]
 
@@ -67,7 +68,7 @@ def test_tasks_that_wait_for_the_provider_are_due_and_no_others(registered: Stor
     for task_id, error in errors.items():
         change(registered.database, ing_task, ing_task.c.id == task_id, scheduled_at=later, last_error=error)
     registered.gate.feedback(KEY, Feedback(429, WEEK))
-    assert rates.clear(KEY, "it is over", "ann")["last_changes"][0]["tasks_due"] == 2
+    assert rates.clear(KEY, "it is over", "ann").last_changes[0]["tasks_due"] == 2
     now = registered.database.now()
     due = {row["id"] for row in rows(registered.database, ing_task) if row["scheduled_at"] <= now}
     assert due == {waiting, refused}
@@ -91,7 +92,7 @@ def test_the_last_changes_are_kept(registered: Stores, rates: SqlRateControl) ->
     registered.gate.acquire(KEY, RATE, WEEK)
     for number in range(MOST_CHANGES + 3):
         rates.clear(KEY, f"reason {number}", "ann")
-    reasons = [one["reason"] for one in rates.entry(KEY)["last_changes"]]
+    reasons = [one["reason"] for one in rates.entry(KEY).last_changes]
     assert reasons == [f"reason {number}" for number in range(3, MOST_CHANGES + 3)]
 
 
@@ -113,5 +114,5 @@ def test_a_wish_about_nothing_is_refused(registered: Stores, rates: SqlRateContr
 def test_a_plans_own_rate_is_shown(registered: Stores, rates: SqlRateControl) -> None:
     registered.gate.acquire("books:asked:f00", RateSpec(requests_per_second=0.1, burst=1), WEEK)
     (entry,) = rates.entries()
-    assert (entry["rate_now"], entry["rate_configured"]) == (0.1, None)
-    assert entry["open_at"] is not None
+    assert (entry.rate_now, entry.rate_configured) == (0.1, None)
+    assert entry.open_at is not None

@@ -130,7 +130,7 @@ def test_several_sources_are_applied_all_or_none(registered: Stores) -> None:
         assert contents(registered.database, "reg_") == before
 
     crash_at_every_step(registered.database, lambda: registered.registry.apply(wanted), nothing_remains, stride=4)
-    assert [source["code"] for source in registered.registry.sources()] == ["books", "tapes"]
+    assert [source.code for source in registered.registry.sources()] == ["books", "tapes"]
 
 
 def test_a_source_the_database_refuses_takes_none_with_it(registered: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_an_unknown_source_is_bad_input_that_names_the_known_ones(registered: St
 
 
 def test_sources_are_listed_with_what_they_serve(registered: Stores) -> None:
-    assert registered.registry.sources() == [
+    assert [source.json() for source in registered.registry.sources()] == [
         {"code": "books", "name": "Books", "endpoints": [{"name": "list", "operations": ["HARVEST"]}]}
     ]
 

@@ -10,9 +10,9 @@ from ingest_core.model.canonical import hash_of
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PagingLoop
+from ingest_core.model.progress import PlanRun
 from ingest_core.model.record import Counts
 from ingest_core.model.task import FlowRun
-from ingest_core.store.reports.work import PlanRun
 from ingest_core.store.schema.tables import (
     ing_cursor_event,
     ing_item,

@@ -33,13 +33,13 @@ from ingest_core.bootstrap import (
     upgrade_database,
 )
 from ingest_core.inspection.check_source import CheckRequest, SourceCheck
+from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.errors import PatraError, Refused
 from ingest_core.registry.export import export_source
 from ingest_core.registry.read import read_source
 from ingest_core.registry.rows import rows_of
 from ingest_core.settings import Settings, load_settings
 from ingest_core.shipped import shipped_sources
-from ingest_core.transport.http import HttpUpstream
 from tests.support.hostile_inputs import (
     NUMBERS,
     TIMES,
@@ -353,7 +353,7 @@ def _source_faults(documents: Iterator[tuple[str, dict[str, Any]]]) -> tuple[int
     return number, found
 
 
-def _apply(text: str, upstream: HttpUpstream) -> None:
+def _apply(text: str, upstream: VisibleUpstream) -> None:
     """A source file is read, compiled, looked at with the requests it would send, and exported."""
     rows = check_rows(rows_of(read_source(text, "hostile.yaml")), datetime.now(UTC))
     asked = CheckRequest(ids=("1",))

@@ -17,6 +17,7 @@ from ingest_core.planning.request import PlanRequest, Trigger
 from ingest_core.registry.problems import SpecInvalid
 from ingest_core.settings import Settings
 from ingest_core.store.schema.tables import ing_plan, ing_plan_slice, sys_dict_item
+from tests.support.app_database import database_of
 from tests.support.specs import at, crossref_document
 from tests.support.yaml_text import yaml_of
 
@@ -83,7 +84,7 @@ def source_file(strategy: str) -> str:
 
 def values(app: App, column: sa.Column[Any], *where: sa.ColumnElement[bool]) -> list[Any]:
     """A column's values, in order of id."""
-    with app.database.read() as connection:
+    with database_of(app).read() as connection:
         query = sa.select(column).where(*where).order_by(column.table.c.id)
         return list(connection.execute(query).scalars())
 

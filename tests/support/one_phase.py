@@ -5,8 +5,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ingest_core.model.record_merge import RecordMerge
 from ingest_core.registry.rows import Rows
-from ingest_core.store.records.record_merge import RecordMerge, SqlRecordMerge
+from ingest_core.store.records.record_merge import SqlRecordMerge
 from ingest_core.store.schema.tables import ing_item
 from tests.support.books import SOURCE, at, source_rows
 from tests.support.tables import rows

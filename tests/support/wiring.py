@@ -24,7 +24,7 @@ from ingest_core.store.queue.task_queue import SqlTaskQueue
 from ingest_core.store.queue.work_control import SqlWorkControl
 from ingest_core.store.registry.sources import SqlRegistryStore
 from ingest_core.store.reports.cursors import SqlCursorReports
-from ingest_core.store.reports.work import SqlReadside
+from ingest_core.store.reports.work import SqlWorkReports
 
 STRATEGIES = StrategyRegistry([TimeStrategy(), IdStrategy()])
 
@@ -46,7 +46,7 @@ class Stores:
     cursor_compaction: SqlCursorCompaction
     control: SqlWorkControl
     gate: SqlRateGate
-    readside: SqlReadside
+    readside: SqlWorkReports
 
 
 def wire(
@@ -72,7 +72,7 @@ def wire(
         cursor_compaction=SqlCursorCompaction(database),
         control=SqlWorkControl(database),
         gate=SqlRateGate(database),
-        readside=SqlReadside(database),
+        readside=SqlWorkReports(database),
     )
 
 

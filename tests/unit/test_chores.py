@@ -13,10 +13,10 @@ from flows.slots.audit import SlotReport
 from flows.slots.limits import LimitChange
 from ingest_core.bootstrap import App
 from ingest_core.model.errors import Unreachable
+from ingest_core.model.record_merge import RecordMerge
 from ingest_core.outbox.relay import RelayReport
 from ingest_core.planning.reslice import ResliceReport
 from ingest_core.settings import Settings
-from ingest_core.store.records.record_merge import RecordMerge
 
 
 def app_of(**parts: Any) -> App:

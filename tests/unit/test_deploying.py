@@ -2,7 +2,6 @@
 
 import uuid
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,6 +18,7 @@ from flows.deploying.schedules import (
     is_missing,
     is_obsolete,
 )
+from ingest_core.model.source_summary import EndpointSummary, SourceSummary
 
 ROOT = Path(__file__).parents[2]
 UNDERSTOOD = {
@@ -33,9 +33,9 @@ UNDERSTOOD = {
 }
 
 
-def _source(code: str, **endpoints: list[str]) -> dict[str, Any]:
-    known = [{"name": name, "operations": operations} for name, operations in endpoints.items()]
-    return {"code": code, "name": f"The {code}", "endpoints": known}
+def _source(code: str, **endpoints: list[str]) -> SourceSummary:
+    known = [EndpointSummary(name, operations) for name, operations in endpoints.items()]
+    return SourceSummary(code, f"The {code}", known)
 
 
 def _present(slug: str | None) -> PresentSchedule:

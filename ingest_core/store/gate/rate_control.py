@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ingest_core.gate.bucket import take_turn
+from ingest_core.gate.ports import RateLimiter
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 from ingest_core.model.spec import RateSpec
@@ -21,7 +22,6 @@ MOST_CHANGES = 20
 
 MOST_REASON_CHARS = 500
 _MOST_KEYS = 50
-_NO_QUOTA = {"used": None, "reserved": None, "resets_at": None}
 
 
 class SqlRateControl:
@@ -30,14 +30,14 @@ class SqlRateControl:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[RateLimiter]:
         """Every rate limiter that was ever used, in order of its key."""
         with self._database.read() as connection:
             now = self._database.now(connection)
             rows = connection.execute(sa.select(ing_rate_gate).order_by(ing_rate_gate.c.rate_key)).all()
             return [_shown(connection, row, now) for row in rows]
 
-    def entry(self, key: str) -> dict[str, Any]:
+    def entry(self, key: str) -> RateLimiter:
         """One of them; BadInput when there is none of that key."""
         with self._database.read() as connection:
             row = connection.execute(_by_key(key)).first()
@@ -45,7 +45,7 @@ class SqlRateControl:
                 raise _unknown(connection, key)
             return _shown(connection, row, self._database.now(connection))
 
-    def clear(self, key: str, reason: str, by: str) -> dict[str, Any]:
+    def clear(self, key: str, reason: str, by: str) -> RateLimiter:
         """Open it now: no cool-down and no turns ahead; the source's tasks that wait for it are due.
 
         Turns that were given out are still used: the next burst may come on top of those, once.
@@ -69,7 +69,7 @@ class SqlRateControl:
             "by": by,
             "change": "clear",
             "reason": reason,
-            "open_at_before": _shown(connection, row, now)["open_at"],
+            "open_at_before": _shown(connection, row, now).open_at,
             "tasks_due": tasks,
         }
         connection.execute(
@@ -88,21 +88,19 @@ def _by_key(key: str) -> sa.Select[Any]:
     return sa.select(ing_rate_gate).where(ing_rate_gate.c.rate_key == key)
 
 
-def _shown(connection: sa.Connection, row: sa.Row[Any], now: datetime) -> dict[str, Any]:
-    """A rate limiter as scripts read it; what is not known is null."""
+def _shown(connection: sa.Connection, row: sa.Row[Any], now: datetime) -> RateLimiter:
     fastest = _fastest(rates_in_force(connection, source_of(row.rate_key), now), row)
     asked = fastest or RateSpec(requests_per_second=row.rate_per_sec or 1, burst=1)
     state = at_rate(connection, row.rate_key, row.rate_per_sec, state_of(row, now), asked, now)
     _, wait = take_turn(state, asked, now)
-    return {
-        "key": row.rate_key,
-        "rate_now": row.rate_per_sec,
-        "rate_configured": fastest.requests_per_second if fastest else None,
-        "open_at": now + wait if wait > timedelta(0) else None,
-        "circuit": None,
-        "quota": {"limit": fastest.daily_quota if fastest else None, **_NO_QUOTA},
-        "last_changes": row.last_changes or [],
-    }
+    return RateLimiter(
+        key=row.rate_key,
+        rate_now=row.rate_per_sec,
+        rate_configured=fastest.requests_per_second if fastest else None,
+        open_at=now + wait if wait > timedelta(0) else None,
+        daily_quota=fastest.daily_quota if fastest else None,
+        last_changes=row.last_changes or [],
+    )
 
 
 def _fastest(rates: list[RateSpec], row: sa.Row[Any]) -> RateSpec | None:

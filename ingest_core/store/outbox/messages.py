@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.errors import BadInput
-from ingest_core.model.message import Message
+from ingest_core.model.message import Message, MessageEntry
 from ingest_core.outbox.ports import Failure
 from ingest_core.store.engine.database import Database
 from ingest_core.store.engine.dialect import locked
@@ -140,7 +140,7 @@ class SqlOutbox:
             moments = [*connection.execute(later).scalars(), *connection.execute(held).scalars()]
         return min((moment - now for moment in moments if moment is not None and moment > now), default=timedelta(0))
 
-    def messages(self, status: OutboxStatus | None = None, limit: int = CHUNK) -> list[dict[str, Any]]:
+    def messages(self, status: OutboxStatus | None = None, limit: int = CHUNK) -> list[MessageEntry]:
         """Messages without what they tell, newest first."""
         query = sa.select(*(_TABLE.c[name] for name in _SHOWN), _TABLE.c.payload)
         if status == OutboxStatus.SENT:
@@ -269,19 +269,19 @@ def _message(row: sa.Row[Any]) -> Message:
     return Message(row.id, row.dedup_key, row.ordering_key, row.topic, row.payload, row.created_at, row.attempts)
 
 
-def _shown(row: sa.RowMapping) -> dict[str, Any]:
-    return {
-        "id": row["id"],
-        "topic": row["topic"],
-        "provider_id": row["payload"]["provider_id"],
-        "event_type": row["payload"]["event_type"],
-        "status": row["status_code"],
-        "attempts": row["attempts"],
-        "created_at": row["created_at"],
-        "next_attempt_at": row["next_attempt_at"] if row["status_code"] == OutboxStatus.PENDING.value else None,
-        "sent_at": row["sent_at"],
-        "last_error": row["last_error"],
-    }
+def _shown(row: sa.RowMapping) -> MessageEntry:
+    return MessageEntry(
+        message_id=row["id"],
+        topic=row["topic"],
+        provider_id=row["payload"]["provider_id"],
+        event_type=row["payload"]["event_type"],
+        status=row["status_code"],
+        attempts=row["attempts"],
+        created_at=row["created_at"],
+        next_attempt_at=row["next_attempt_at"] if row["status_code"] == OutboxStatus.PENDING.value else None,
+        sent_at=row["sent_at"],
+        last_error=row["last_error"],
+    )
 
 
 def _refuse_unless_waiting(message_id: int, status: str | None) -> None:

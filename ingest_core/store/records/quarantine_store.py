@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput
 from ingest_core.model.partition import Partition
-from ingest_core.model.quarantine import Quarantined
+from ingest_core.model.quarantine import Quarantined, QuarantineEntry, Settled
 from ingest_core.model.slice_codes import SignalCode, SignalState
 from ingest_core.model.window import Window
 from ingest_core.store.engine.database import Database
@@ -40,8 +40,8 @@ class SqlQuarantineStore:
         limit: int = 1000,
         reason: QuarantineReason | None = None,
         state: QuarantineState | None = None,
-    ) -> list[dict[str, Any]]:
-        """Unusable records in short, newest first."""
+    ) -> list[QuarantineEntry]:
+        """Rejected records in short, newest first."""
         query = _chosen(source, reason, state).order_by(ing_quarantine.c.id.desc()).limit(limit)
         with self._database.read() as connection:
             return [_short(row) for row in connection.execute(query).mappings()]
@@ -137,18 +137,18 @@ class SqlQuarantineStore:
         with self._database.read() as connection:
             return [_retryable(row) for row in connection.execute(query).mappings()]
 
-    def settle(self, row_ids: Sequence[int], state: QuarantineState, reason: str) -> list[dict[str, Any]]:
+    def settle(self, row_ids: Sequence[int], state: QuarantineState, reason: str) -> list[Settled]:
         """Somebody has looked at these rows; what changed. BadInput, and nothing changes, when one is unknown."""
         table, remarks = ing_quarantine, {"cause": "SETTLED", "reason": reason}
 
-        def work(connection: sa.Connection) -> list[dict[str, Any]]:
+        def work(connection: sa.Connection) -> list[Settled]:
             query = sa.select(table.c.id, table.c.state_code).where(table.c.id.in_(row_ids)).order_by(table.c.id)
             before = {row.id: row.state_code for row in connection.execute(locked(query))}
             missing = sorted(set(row_ids) - set(before))
             if missing:
                 raise _unknown(missing)
             self._set(connection, list(before), state, remarks)
-            return [{"id": row_id, "from": was, "to": state.value} for row_id, was in before.items()]
+            return [Settled(row_id, was, state.value) for row_id, was in before.items()]
 
         return self._database.transact(work)
 
@@ -200,21 +200,21 @@ def _chosen(source: str | None, reason: QuarantineReason | None, state: Quaranti
     return sa.select(table).where(*(table.c[name] == str(value) for name, value in wanted.items() if value))
 
 
-def _short(row: sa.RowMapping) -> dict[str, Any]:
-    return {
-        "id": row["id"],
-        "provenance": row["provenance_code"],
-        "endpoint": row["endpoint_name"],
-        "provider_id": row["provider_id"],
-        "reason_code": row["reason_code"],
-        "json_path": row["json_path"],
-        "state": row["state_code"],
-    }
+def _short(row: sa.RowMapping) -> QuarantineEntry:
+    return QuarantineEntry(
+        row_id=row["id"],
+        source=row["provenance_code"],
+        endpoint=row["endpoint_name"],
+        provider_id=row["provider_id"],
+        reason_code=row["reason_code"],
+        json_path=row["json_path"],
+        state=row["state_code"],
+    )
 
 
 def _whole(row: sa.RowMapping) -> dict[str, Any]:
     return {
-        **_short(row),
+        **_short(row).json(),
         "operation": row["operation_code"],
         "fragment": row["fragment"],
         "fragment_hash": row["fragment_hash"],

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ingest_core.model.record_merge import RecordMerge
 from ingest_core.registry.ownership import owners
 from ingest_core.registry.rows import Rows
 from ingest_core.store.engine.database import Database
@@ -19,37 +20,6 @@ from ingest_core.store.schema.tables import ing_item, ing_quarantine
 
 CHUNK = 500
 """Rows that leave a DETAIL endpoint in one transaction."""
-
-
-@dataclass(frozen=True)
-class RecordMerge:
-    """What became of the rows of one DETAIL endpoint."""
-
-    source: str
-    endpoint: str
-    into: str
-    merged: int = 0
-    """Records that had a row under both endpoints."""
-    moved: int = 0
-    """Records that had a row under the DETAIL endpoint only."""
-    quarantined: int = 0
-    """Rows of quarantine that were merged or moved."""
-
-    @property
-    def rows(self) -> int:
-        """Rows that left the DETAIL endpoint."""
-        return self.merged + self.moved + self.quarantined
-
-    def json(self) -> dict[str, Any]:
-        """As scripts read it."""
-        return {
-            "source": self.source,
-            "endpoint": self.endpoint,
-            "into": self.into,
-            "merged": self.merged,
-            "moved": self.moved,
-            "quarantined": self.quarantined,
-        }
 
 
 @dataclass(frozen=True)

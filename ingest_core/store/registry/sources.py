@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from ingest_core.model.canonical import canonical_json
 from ingest_core.model.errors import BadInput
+from ingest_core.model.source_summary import EndpointSummary, SourceSummary
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.engine.database import Database
 from ingest_core.store.engine.dialect import locked
@@ -71,7 +72,7 @@ class SqlRegistryStore:
                 raise _unknown(source, _codes(connection))
         return sorted(found, key=lambda entry: entry["opened_at"])
 
-    def sources(self) -> list[dict[str, Any]]:
+    def sources(self) -> list[SourceSummary]:
         """Every source in short."""
         provenance, endpoint = SOURCE_TABLES["reg_provenance"], SOURCE_TABLES["reg_prov_endpoint_def"]
         with self._database.read() as connection:
@@ -84,15 +85,15 @@ class SqlRegistryStore:
                 sa.select(provenance).where(provenance.c.closed_at.is_(None)).order_by(provenance.c.provenance_code)
             ).mappings()
             return [
-                {
-                    "code": row["provenance_code"],
-                    "name": row["provenance_name"],
-                    "endpoints": [
-                        {"name": name, "operations": operations}
+                SourceSummary(
+                    row["provenance_code"],
+                    row["provenance_name"],
+                    [
+                        EndpointSummary(name, operations)
                         for code, name, operations in endpoints
                         if code == row["provenance_code"]
                     ],
-                }
+                )
                 for row in found
             ]
 

@@ -2,14 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, Operation, SchedulerCode, TaskStatus
 from ingest_core.model.partition import Partition
+from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun
 from ingest_core.store.engine.database import Database
 from ingest_core.store.ledger.settle import WEAK_ENDS
 from ingest_core.store.schema.columns import PARTITION_COLUMNS
@@ -24,21 +23,13 @@ from ingest_core.store.schema.tables import (
 )
 
 
-@dataclass(frozen=True)
-class PlanRun:
-    """The flow run of a plan, and how many of the plan's slices ended without a total that confirms it."""
-
-    flow_run_id: str
-    weak_ends: int
-
-
-class SqlReadside:
-    """What people ask: how does it stand, how far is it."""
+class SqlWorkReports:
+    """WorkReports: counts of tasks, leases, pages and records."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def status(self, source: str | None = None) -> list[dict[str, Any]]:
+    def status(self, source: str | None = None) -> list[PartitionStatus]:
         """Tasks by state for every partition."""
         table = ing_partition_control
         key = ("provenance_code", "endpoint_name", "operation_code")
@@ -56,13 +47,7 @@ class SqlReadside:
             for code, endpoint, operation, status, number in connection.execute(tally):
                 counts[(code, endpoint, operation)][status] = number
             return [
-                {
-                    "provenance": code,
-                    "endpoint": endpoint,
-                    "operation": operation,
-                    "control": control,
-                    "counts": counts[(code, endpoint, operation)],
-                }
+                PartitionStatus(code, endpoint, operation, control, counts[(code, endpoint, operation)])
                 for code, endpoint, operation, control in connection.execute(controls)
             ]
 
@@ -111,8 +96,8 @@ class SqlReadside:
         with self._database.read() as connection:
             return connection.execute(query).scalar_one()
 
-    def plan_progress(self, plan_id: int) -> dict[str, int]:
-        """How far a plan is: tasks in all and ended, pages and records so far."""
+    def plan_progress(self, plan_id: int) -> PlanProgress:
+        """How far a plan is."""
         live = (TaskStatus.QUEUED.value, TaskStatus.DISPATCHED.value, TaskStatus.EXECUTING.value)
         tasks = sa.select(sa.func.count(), sa.func.sum(sa.case((ing_task.c.status_code.in_(live), 0), else_=1))).where(
             ing_task.c.plan_id == plan_id
@@ -124,12 +109,7 @@ class SqlReadside:
         with self._database.read() as connection:
             total, ended = connection.execute(tasks).one()
             page_count, records = connection.execute(pages).one()
-        return {
-            "tasks": int(total),
-            "ended": int(ended or 0),
-            "pages": int(page_count),
-            "records": int(records or 0),
-        }
+        return PlanProgress(int(total), int(ended or 0), int(page_count), int(records or 0))
 
     def item_versions(self, source: str, start: datetime, end: datetime) -> dict[str, datetime]:
         """The records updated in `[start, end)` and the version stored of each."""

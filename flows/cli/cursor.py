@@ -269,7 +269,7 @@ def _set_back(app: App, reason: str, found: Rebuilt) -> Rebuilt:
 
 
 def _show_rebuilt(results: list[Rebuilt]) -> None:
-    columns = ("source", "namespace", "verdict", "stored", "from events", "why, and what is missing")
+    columns = ("source", "namespace", "verdict", "stored", "from events", "why, and the missing events")
     rows = (
         (
             one.namespace.partition,

@@ -32,7 +32,7 @@ def deploy(
     """Deploy flows, limits and automations to a Prefect server.
 
     The server is the one at PREFECT_API_URL. Work pool, limits, deployments, schedules and automations are created or
-    updated; what is as declared already is left alone.
+    updated. Entries that match their declaration stay as they are.
     """
     from flows.deploying.deploy import DeployOptions  # noqa: PLC0415 - Prefect is slow to load
     from flows.deploying.deploy import deploy as bring_in_step  # noqa: PLC0415
@@ -101,4 +101,4 @@ backfill   Deployments > backfill > Run > Custom run
 by hand    from another shell: . {environment}
            and then: {patra} status
 
-Ctrl-C ends all of it; what was harvested stays."""
+Ctrl-C stops everything; harvested records stay."""

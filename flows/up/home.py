@@ -21,7 +21,7 @@ PAST = timedelta(days=14)
 FUTURE = timedelta(days=30)
 """A sandbox has records of two weeks, and new ones for a month: about 1,100 a day."""
 _SQLITE, _FILE = "sqlite:///", "file:"
-_NOBODY = "nobody@example.org"
+_SANDBOX_CONTACT = "sandbox@example.org"
 """The simulated OpenAlex answers nobody who does not say who he is, like the real one."""
 
 
@@ -48,7 +48,7 @@ class Home:
         }
         # Empty, not left out: the processes inherit what is set outside.
         told = {"PATRA_PUBLISHER": _absolute(publisher, _FILE) if publisher else ""}
-        contact = {"PATRA_CONTACT": self.settings.contact or _NOBODY} if self.sandbox else {}
+        contact = {"PATRA_CONTACT": self.settings.contact or _SANDBOX_CONTACT} if self.sandbox else {}
         return named | contact | (told if publisher or self.sandbox else {})
 
 

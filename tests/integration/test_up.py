@@ -35,7 +35,7 @@ def test_a_sandbox_has_a_folder_and_a_database_of_its_own() -> None:
     here = Path("home").absolute()
     assert sandbox.settings.publisher is None
     assert sandbox.variables == {
-        "PATRA_CONTACT": "nobody@example.org",
+        "PATRA_CONTACT": "sandbox@example.org",
         "PATRA_HOME": f"{here}/sandbox",
         "PATRA_DATABASE_URL": f"sqlite:///{here}/sandbox/patra.db",
         "PATRA_PUBLISHER": "",  # or its flows would have that of the shell it is started from

@@ -131,7 +131,8 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
     runner = TaskRunner(queue, ledger, cursors, control, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)
     limits = PlanSettings(settings.max_queued, installed_hooks(), settings.credential_names)
-    planner, quarantine = Planner(registry, plans, database, strategies(), probe, limits), SqlQuarantineStore(database)
+    reslicer, quarantine = Reslicer(plans, strategies(), probe), SqlQuarantineStore(database)
+    planner = Planner(registry, plans, reslicer, database, strategies(), probe, limits)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     outbox = SqlOutbox(database)
     publisher = partial(open_publisher, settings.publisher, settings.webhook_secret, secrets, settings.user_agent)
@@ -140,7 +141,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
         database=database,
         registry=registry,
         planner=planner,
-        reslicer=Reslicer(plans, strategies(), probe),
+        reslicer=reslicer,
         queue=queue,
         executor=Executor(queue, cursors, control, runner, owner, settings.lease_ttl_seconds, stop),
         cursors=cursors,

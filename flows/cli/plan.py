@@ -12,6 +12,7 @@ from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
 from flows.cli.source import read_assignments
 from flows.process.application import open_app
+from flows.text.sizes import NOT_KNOWN, failure, in_numbers, known_by
 from flows.text.wording import spelled
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput
@@ -119,9 +120,7 @@ def plan(
         if dry_run:
             shown = app.planner.dry_run(request, moment, probe=probe).json()
         else:
-            app.planner.refuse_future(moment)
-            recut = app.reslicer.serve(app.planner.partition(request)).json()
-            shown = {**app.planner.plan(request, trigger, moment).json(), "resliced": recut}
+            shown = app.planner.plan(request, trigger, moment).json()
     if as_json:
         print_json(shown)
     else:
@@ -157,7 +156,7 @@ def _show_plan(report: dict[str, Any]) -> None:
     if not report["dry_run"]:
         rows += [("tasks created", report["tasks_created"]), ("tasks existing", report["tasks_existing"])]
     if sizes.get("smallest"):
-        rows += _size_rows(sizes)
+        rows += _size_rows(report, sizes)
     if report["reason"]:
         rows.append(("reason", report["reason"]))
     print_facts(title, rows)
@@ -165,19 +164,24 @@ def _show_plan(report: dict[str, Any]) -> None:
         _show_timeline(sizes["timeline"], window)
     for note in report["notes"]:
         console.print(f"note: {note}", markup=False)
-    recut = report.get("resliced", {})
-    if recut.get("served"):
+    recut = report["resliced"]
+    if recut["served"]:
         console.print(f"note: {recut['served']} slices that were too big were cut again, into {recut['children']}")
-    for warning in [*report["warnings"], *recut.get("refused", [])]:
+    for warning in [*report["warnings"], *recut["refused"]]:
         errors.print(f"warning: {warning}", style="yellow", markup=False)
 
 
-def _size_rows(sizes: dict[str, Any]) -> list[tuple[str, Any]]:
-    known = ", ".join(f"{number} by {method}" for method, number in sizes["methods"].items())
+def _size_rows(report: dict[str, Any], sizes: dict[str, Any]) -> list[tuple[str, Any]]:
+    failed = failure(report["slices"], sizes)
+    rows: list[tuple[str, Any]] = [("sizes", failed)] if failed else []
+    if not in_numbers(sizes):
+        how = "; --probe asks the provider" if report["dry_run"] and not failed else ""
+        return [*rows, ("records expected", f"{NOT_KNOWN} (slices sized {known_by(sizes)}{how})")]
     return [
+        *rows,
         ("smallest slice", _sized(sizes["smallest"])),
         ("largest slice", _sized(sizes["largest"])),
-        ("records expected", f"{sizes['estimated_records']:,} (slices sized {known})"),
+        ("records expected", f"{sizes['estimated_records']:,} (slices sized {known_by(sizes)})"),
         ("requests expected", f"{sizes['expected_requests']:,}"),
         ("time expected", f"{spelled(sizes['expected_seconds'])} at the configured rate"),
     ]

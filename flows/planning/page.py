@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from flows.text.markdown import table, text
+from flows.text.sizes import NOT_KNOWN, failure, in_numbers, known_by, shown_records, sized
 from flows.text.wording import counted, spelled
 from ingest_core.model.codes import PlanStatus
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.naming import span_name
-from ingest_core.model.partition import Partition
 from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.report import PlanReport
 
@@ -30,17 +30,15 @@ def plan_headline(report: PlanReport) -> str:
 
 
 def _outcome(told: dict[str, Any]) -> str:
-    sizes = told["sizes"]
-    records, requests = counted(sizes["estimated_records"], "record"), counted(sizes["expected_requests"], "request")
-    return f"{counted(told['slices'], 'slice')}, about {records} in {requests}"
+    return sized(told["slices"], told["sizes"])
 
 
-def plan_page(report: PlanReport, partition: Partition) -> str:
+def plan_page(report: PlanReport) -> str:
     """The page, as Markdown."""
     told, remarks = report.json(), report.plan.remarks
     title = "dry run" if report.dry_run else f"plan {report.plan.plan_id}"
     parts = [
-        f"# {text(str(partition))}: {title}",
+        f"# {text(str(report.partition))}: {title}",
         text(plan_headline(report)),
         table(("", ""), _facts(told)),
         *_notices("Warnings", told["warnings"]),
@@ -65,9 +63,13 @@ def _facts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tasks", f"{told['tasks_existing']:,}, which were there already"
     if told["weak_ends"]:
         yield UNCONFIRMED, _unconfirmed(told["weak_ends"])
-    if sizes.get("smallest"):
-        methods = ", ".join(f"{number:,} by {method}" for method, number in sizes["methods"].items())
-        yield "records expected", f"{sizes['estimated_records']:,} (slices sized: {methods})"
+    failed = failure(told["slices"], sizes)
+    if failed:
+        yield "sizes", failed
+    if sizes.get("smallest") and not in_numbers(sizes):
+        yield "records expected", f"{NOT_KNOWN} (slices sized: {known_by(sizes)})"
+    if in_numbers(sizes):
+        yield "records expected", f"{sizes['estimated_records']:,} (slices sized: {known_by(sizes)})"
         yield "requests expected", f"{sizes['expected_requests']:,}"
         yield "time expected", f"{spelled(sizes['expected_seconds'])} at the configured rate"
         yield "smallest slice", _sized(sizes["smallest"])
@@ -126,7 +128,7 @@ def _slices(told: dict[str, Any]) -> Iterator[str]:
     left_out = told["slices"] - len(shown)
     if left_out:
         yield f"{counted(left_out, 'slice')} in between are not shown."
-    rows = ((f"{one['no']:,}", _span(one), _beside(one), f"{one['records']:,}", one["method"]) for one in shown)
+    rows = ((f"{one['no']:,}", _span(one), _beside(one), shown_records(one), one["method"]) for one in shown)
     yield table(("slice", "window", "part", "records", "known by"), rows)
 
 

@@ -1,5 +1,6 @@
-"""What the planning flows do: request -> snapshot -> window -> trigger -> sizes -> tasks, and a page that shows it."""
+"""What the planning flows do: the library's planning sequence, each step a Prefect task, and a page that shows it."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -16,11 +17,14 @@ from ingest_core.model.codes import SchedulerCode, TriggerType
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import as_utc
 from ingest_core.model.naming import span_name
-from ingest_core.model.partition import Partition, partition_of
+from ingest_core.model.partition import Partition
 from ingest_core.planning.arithmetic import written
+from ingest_core.planning.estimate import SizesAsked
+from ingest_core.planning.proposal import Proposal
 from ingest_core.planning.report import PlanReport
 from ingest_core.planning.request import PlanRequest, Trigger
-from ingest_core.planning.window import WindowDecision
+from ingest_core.planning.reslice import ResliceReport
+from ingest_core.planning.steps import PlanSteps
 from ingest_core.registry.compile import Compiled
 
 
@@ -38,28 +42,18 @@ def run_plan(form: PlanForm, *, dry_run: bool) -> Any:
 
 
 def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanReport:
-    """The steps in order. Whatever can be refused is, before the first of them that writes."""
-    compiled, moment = compile_spec(request, now, dry_run=dry_run)
-    partition = partition_of(compiled.spec)
-    decision = resolve_window(request, compiled, moment)
-    name, tags = _name(request, decision.start, decision.until), _tags(request, partition)
-    label_run(f"{name} (dry run)" if dry_run else name, tags)
-    if dry_run:
-        report = try_plan(request, moment)
-    else:
-        report = _store(request, compiled, moment)
-        name = _name(request, report.plan.start, report.plan.end)  # a plan that was there has its own window
-        label_run(name, [*tags, *_plan_tags(report)])
-    show_page(plan_page(report, partition), f"{name}: {plan_headline(report)}")
+    """The sequence of the library; this run is named by its window once that is known, and shows the plan's page."""
+    steps = TaskSteps(request, dry_run=dry_run)
+    with open_app() as app:
+        if dry_run:
+            report = app.planner.dry_run(request, now, steps)
+        else:
+            report = app.planner.plan(request, _trigger(), now, steps)
+    name = _name(request, report.plan.start, report.plan.end)  # a plan that was there has its own window
+    if not dry_run:
+        label_run(name, [*_tags(report.partition), *_plan_tags(report)])
+    show_page(plan_page(report), f"{name}: {plan_headline(report)}")
     return report
-
-
-def _store(request: PlanRequest, compiled: Compiled, moment: datetime) -> PlanReport:
-    trigger = _trigger()
-    instance_id = record_trigger(request, trigger)
-    serve_reslices(partition_of(compiled.spec))
-    warnings = estimate_sizes(request, trigger, instance_id, compiled, moment)
-    return derive_tasks(request, trigger, instance_id, compiled, moment, warnings)
 
 
 def _due() -> datetime:
@@ -84,8 +78,12 @@ def _name(request: PlanRequest, start: datetime, end: datetime) -> str:
     return f"{request.source} {request.operation.lower()} {what}"
 
 
-def _tags(request: PlanRequest, partition: Partition) -> list[str]:
-    return [f"source:{request.source}", f"endpoint:{partition.endpoint_name}", f"operation:{request.operation}"]
+def _tags(partition: Partition) -> list[str]:
+    return [
+        f"source:{partition.provenance_code}",
+        f"endpoint:{partition.endpoint_name}",
+        f"operation:{partition.operation_code}",
+    ]
 
 
 def _plan_tags(report: PlanReport) -> list[str]:
@@ -93,76 +91,99 @@ def _plan_tags(report: PlanReport) -> list[str]:
     return [f"plan:{report.plan.plan_id}", *([f"campaign:{campaign}"] if campaign else [])]
 
 
-@task(name="compile", task_run_name="compile {request.source}", cache_policy=NO_CACHE)
-def compile_spec(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> tuple[Compiled, datetime]:
-    """Freeze what the Registry means now, and the moment itself: every step plans for the same."""
-    with open_app() as app:
-        if not dry_run:
-            app.planner.refuse_future(now)
-        moment = now or app.database.now()
-        compiled = app.planner.compile(request, now=moment)
+class TaskSteps(PlanSteps):
+    """Each step as a Prefect task of this flow run, with what came of it in the task's log."""
+
+    def __init__(self, request: PlanRequest, *, dry_run: bool) -> None:
+        self._request = request
+        self._dry_run = dry_run
+
+    def record(self, work: Callable[[], int]) -> int:
+        """Write down who asked for what."""
+        return record_trigger(work)
+
+    def compile(self, work: Callable[[], Compiled]) -> Compiled:
+        """Freeze what the Registry means now."""
+        return compile_spec(self._request.source, work)
+
+    def resolve(self, work: Callable[[], Proposal]) -> Proposal:
+        """Show the window's arithmetic, and name this run by the window."""
+        resolved = resolve_window(work)
+        decision = resolved.decision
+        name = _name(self._request, decision.start, decision.until)
+        label_run(f"{name} (dry run)" if self._dry_run else name, _tags(resolved.namespace.partition))
+        return resolved
+
+    def reslice(self, work: Callable[[], ResliceReport]) -> ResliceReport:
+        """Cut again what turned out too big since the last plan."""
+        return serve_reslices(work)
+
+    def estimate(self, work: Callable[[], SizesAsked]) -> SizesAsked:
+        """Ask the provider how much there is to read, within the probe budget; the answers are kept."""
+        return estimate_sizes(work)
+
+    def derive(self, work: Callable[[], PlanReport]) -> PlanReport:
+        """Store plan, slices and tasks together; a dry run writes nothing."""
+        return try_plan(work) if self._dry_run else derive_tasks(work)
+
+
+@task(name="record trigger", task_run_name="record trigger", cache_policy=NO_CACHE)
+def record_trigger(work: Callable[[], int]) -> int:
+    """The id of the trigger's row."""
+    return work()
+
+
+@task(name="compile", task_run_name="compile {source}", cache_policy=NO_CACHE)
+def compile_spec(source: str, work: Callable[[], Compiled]) -> Compiled:
+    """The snapshot; its warnings are logged."""
+    compiled = work()
     get_run_logger().info("spec %s", compiled.spec.fingerprint[:12])
     for warning in compiled.warnings:
         get_run_logger().warning(warning)
     for degradation in compiled.degradations:
         get_run_logger().info(degradation)
-    return compiled, moment
+    return compiled
 
 
 @task(name="resolve window", task_run_name="resolve window", cache_policy=NO_CACHE)
-def resolve_window(request: PlanRequest, compiled: Compiled, now: datetime) -> WindowDecision:
-    """Show the window's arithmetic, step by step."""
-    with open_app() as app:
-        decision = app.planner.resolve(request, compiled, now).decision
-    for step in decision.audit:
+def resolve_window(work: Callable[[], Proposal]) -> Proposal:
+    """The window; its arithmetic is logged, step by step."""
+    resolved = work()
+    for step in resolved.decision.audit:
         get_run_logger().info("%s", written(step))
-    for warning in decision.warnings:
+    for warning in resolved.decision.warnings:
         get_run_logger().warning(warning)
-    return decision
-
-
-@task(name="try plan", task_run_name="try plan", cache_policy=NO_CACHE)
-def try_plan(request: PlanRequest, now: datetime) -> PlanReport:
-    """What a plan would come to; nothing is written, and the provider is not asked."""
-    with open_app() as app:
-        return app.planner.dry_run(request, now)
-
-
-@task(name="record trigger", task_run_name="record trigger", cache_policy=NO_CACHE)
-def record_trigger(request: PlanRequest, trigger: Trigger) -> int:
-    """Write down who asked for what."""
-    with open_app() as app:
-        return app.planner.record_trigger(request, trigger)
+    return resolved
 
 
 @task(name="serve re-slice requests", task_run_name="serve re-slice requests", cache_policy=NO_CACHE)
-def serve_reslices(partition: Partition) -> None:
-    """Cut again what turned out too big since the last plan."""
-    with open_app() as app:
-        report = app.reslicer.serve(partition)
+def serve_reslices(work: Callable[[], ResliceReport]) -> ResliceReport:
+    """What became of the requests; those that were refused are logged as errors."""
+    report = work()
     if report.served:
         get_run_logger().info("%s slices were cut again, into %s", report.served, report.children)
     for refusal in report.refused:
         get_run_logger().error(refusal)
+    return report
 
 
 @task(name="estimate sizes", task_run_name="estimate sizes", cache_policy=NO_CACHE)
-def estimate_sizes(
-    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime
-) -> list[str]:
-    """Ask the provider how much there is to read, within the probe budget; the answers are kept. Returns warnings."""
-    with open_app() as app:
-        sizes = app.planner.estimate(request, compiled, now, trigger, instance_id)
-    get_run_logger().info("the provider was asked for %s sizes", sizes.told)
+def estimate_sizes(work: Callable[[], SizesAsked]) -> SizesAsked:
+    """What the provider said of sizes; a failure is logged as a warning."""
+    sizes = work()
+    get_run_logger().info("the provider gave %s", counted(sizes.given, "size"))
     for warning in sizes.warnings:
         get_run_logger().warning(warning)
-    return list(sizes.warnings)
+    return sizes
 
 
 @task(name="derive tasks", task_run_name="derive tasks", cache_policy=NO_CACHE)
-def derive_tasks(
-    request: PlanRequest, trigger: Trigger, instance_id: int, compiled: Compiled, now: datetime, warnings: list[str]
-) -> PlanReport:
-    """Store plan, slices and tasks together, resolved again under the namespace's lock."""
-    with open_app() as app:
-        return app.planner.derive(request, trigger, instance_id, compiled, now, warnings)
+def derive_tasks(work: Callable[[], PlanReport]) -> PlanReport:
+    """The plan, stored."""
+    return work()
+
+
+@task(name="try plan", task_run_name="try plan", cache_policy=NO_CACHE)
+def try_plan(work: Callable[[], PlanReport]) -> PlanReport:
+    """What a plan would come to."""
+    return work()

@@ -44,7 +44,7 @@ class UpstreamProbe:
             page = fetcher.fetch(request, Spot(repeatable=False)).page
         except UpstreamError as error:
             log.warning("%s: no size of %s: %s", spec.provenance_code, window, error)
-            raise SizeUnknown(str(error)) from error
+            raise SizeUnknown(str(error), reached=not error.unreachable) from error
         try:
             return _size(spec, asked, page, window)
         except Exception as error:

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.instant import MICROSECOND
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
+
+GUESSES = (EstimateMethod.CONSTANT, EstimateMethod.HISTORY)
+"""How a size is known that no provider gave: nothing is known, or similar windows are."""
 
 MAX_PROBES = 50
 PROBING_SECONDS = 30
@@ -49,8 +52,9 @@ class Estimate:
         return self.asked or self.method == EstimateMethod.SHARE
 
     def share(self, part: timedelta, whole: timedelta) -> "Estimate":
-        """What falls on a part if records are spread evenly."""
-        return Estimate(_share(self.records, part, whole), EstimateMethod.SHARE) if self.known else self
+        """What falls on a part if records are spread evenly; a share of a guess is a guess."""
+        method = self.method if self.method in GUESSES else EstimateMethod.SHARE
+        return Estimate(_share(self.records, part, whole), method) if self.known else self
 
     def less(self, part: "Estimate") -> "Estimate | None":
         """What is left when a part of it is taken; none unless both were counted."""
@@ -74,7 +78,36 @@ class Estimator(Protocol):
 
 
 class SizeUnknown(Exception):
-    """The provider did not answer, or its answer says no size; the message says why."""
+    """The provider was not reached, or its answer says no size; the message says why."""
+
+    def __init__(self, why: str, *, reached: bool = True) -> None:
+        super().__init__(why)
+        self.reached = reached
+
+
+@dataclass(frozen=True)
+class SizesAsked:
+    """How many sizes the provider gave, and why it gave no more."""
+
+    given: int = 0
+    failure: str | None = None
+    reached: bool = True
+    """Whether the failure was an answer of the provider, or that there was none."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """The failure, as a warning of the plan."""
+        if self.failure is None:
+            return []
+        what = "the provider gave no size" if self.reached else "the provider was not reached"
+        return [f"{what}: sizes it did not give are guesses, from history or one page for each slice: {self.failure}"]
+
+    def json(self) -> dict[str, Any] | None:
+        """The failure as the plan keeps it; none where there was none."""
+        return None if self.failure is None else {"reached": self.reached, "message": self.failure}
+
+
+NOTHING_ASKED = SizesAsked()
 
 
 class Probe(Protocol):
@@ -124,7 +157,7 @@ class ProbingEstimator:
     budget: int
     found: dict[WindowPart, Estimate] = field(default_factory=dict)
     failed: bool = False
-    failure: str | None = None
+    failure: SizeUnknown | None = None
     """Why the provider is not asked any more."""
 
     def estimate(self, window: Window, part: IdRange | None = None) -> Estimate:
@@ -141,11 +174,11 @@ class ProbingEstimator:
         return self.failed or len(self.found) >= self.budget
 
     @property
-    def warnings(self) -> list[str]:
-        """What the plan says of a failure."""
+    def asked(self) -> SizesAsked:
+        """What came of asking."""
         if self.failure is None:
-            return []
-        return [f"the provider told no size, so slices are cut by history or the default size: {self.failure}"]
+            return SizesAsked(len(self.found))
+        return SizesAsked(len(self.found), str(self.failure), self.failure.reached)
 
     def _ask(self, window: Window, part: IdRange | None) -> Estimate | None:
         if self.exhausted:
@@ -153,7 +186,7 @@ class ProbingEstimator:
         try:
             answer = self.probe.ask(self.spec, window, part)
         except SizeUnknown as error:
-            answer, self.failure = None, str(error)
+            answer, self.failure = None, error
         if answer is None:
             self.failed = True
             return None

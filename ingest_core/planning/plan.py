@@ -1,6 +1,6 @@
 """The planner's use case: from a trigger to a stored plan, step by step."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,13 +19,22 @@ from ingest_core.model.partition import Partition, partition_of
 from ingest_core.model.record import NORMALIZE_ID
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
-from ingest_core.planning.estimate import Probe, ProbingEstimator, StoredEstimates, probe_budget
+from ingest_core.planning.estimate import (
+    NOTHING_ASKED,
+    Probe,
+    ProbingEstimator,
+    SizesAsked,
+    StoredEstimates,
+    probe_budget,
+)
 from ingest_core.planning.ports import Control, PlanHead, PlanStore, PlanTransaction, StoredPlan
 from ingest_core.planning.proposal import Proposal, Proposer
 from ingest_core.planning.report import PlanReport, Tally
 from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.planning.reslice import Reslicer
 from ingest_core.planning.sizing import constant_estimate, sizing_of
 from ingest_core.planning.slicing import Drafter, SliceDraft, spread
+from ingest_core.planning.steps import AS_THEY_ARE, PlanSteps
 from ingest_core.planning.strategies.strategy import SliceContext, Strategy, StrategyRegistry
 from ingest_core.registry.compile import Compiled, CompileRequest, compile_source, endpoint_for
 from ingest_core.registry.merge import read_overrides
@@ -42,14 +51,6 @@ class PlanSettings:
     credential_names: CredentialNames | None = None
 
 
-@dataclass(frozen=True)
-class SizesAsked:
-    """How many sizes the provider told, and what the plan must say of those it did not."""
-
-    told: int = 0
-    warnings: Sequence[str] = ()
-
-
 class Planner:
     """Turns triggers into plans; every step can be run again."""
 
@@ -57,6 +58,7 @@ class Planner:
         self,
         registry: RegistryStore,
         plans: PlanStore,
+        reslicer: Reslicer,
         clock: Clock,
         strategies: StrategyRegistry,
         probe: Probe | None = None,
@@ -64,19 +66,47 @@ class Planner:
     ) -> None:
         self._registry = registry
         self._plans = plans
+        self._reslicer = reslicer
         self._clock = clock
         self._strategies = strategies
         self._probe = probe
         self._settings = settings or PlanSettings()
 
-    def plan(self, request: PlanRequest, trigger: Trigger, now: datetime | None = None) -> PlanReport:
-        """All steps in order."""
+    def plan(
+        self, request: PlanRequest, trigger: Trigger, now: datetime | None = None, steps: PlanSteps = AS_THEY_ARE
+    ) -> PlanReport:
+        """All steps in order, each within its hook; a trigger that has its plan finds that, and makes nothing.
+
+        What fails once the trigger is recorded leaves its reason there.
+        """
         self.refuse_future(now)
-        instance_id = self.record_trigger(request, trigger)
+        partition = self.partition(request)
+        instance_id = steps.record(lambda: self._plans.record_trigger(trigger, request, partition))
+        stored = self._stored(partition, trigger)
+        if stored:
+            return PlanReport(stored, partition, created=False)
         moment = now or self._clock.now()  # of every step: sizes are of windows that end there
-        compiled = self.compile(request, instance_id, moment)
-        sizes = self.estimate(request, compiled, moment, trigger, instance_id)
-        return self.derive(request, trigger, instance_id, compiled, moment, sizes.warnings)
+        with self._noted(instance_id):
+            compiled = steps.compile(lambda: self.compile(request, moment))
+            resolved = steps.resolve(lambda: self.resolve(request, compiled, moment))
+            resliced = steps.reslice(lambda: self._reslicer.serve(partition))
+            sizes = steps.estimate(lambda: self.estimate(request, compiled, resolved, moment))
+            report = steps.derive(lambda: self.derive(request, trigger, instance_id, compiled, moment, sizes))
+        return replace(report, resliced=resliced)
+
+    def dry_run(
+        self,
+        request: PlanRequest,
+        now: datetime | None = None,
+        steps: PlanSteps = AS_THEY_ARE,
+        *,
+        probe: bool = False,
+    ) -> PlanReport:
+        """The report a plan would give; the provider is asked for sizes only if wanted, and nothing is written."""
+        moment = now or self._clock.now()
+        compiled = steps.compile(lambda: self.compile(request, moment))
+        resolved = steps.resolve(lambda: self.resolve(request, compiled, moment))
+        return steps.derive(lambda: self._try(request, compiled, resolved, moment, probe=probe))
 
     def refuse_future(self, now: datetime | None) -> None:
         """BadInput where a plan that is to be stored takes a moment for now that has not come yet."""
@@ -93,68 +123,58 @@ class Planner:
         """Whose work the request is."""
         return _partition(request, self._registry.rows(request.source))
 
-    def record_trigger(self, request: PlanRequest, trigger: Trigger) -> int:
-        """Write the trigger down, once."""
-        return self._plans.record_trigger(trigger, request, self.partition(request))
+    def _stored(self, partition: Partition, trigger: Trigger) -> StoredPlan | None:
+        with self._plans.look() as transaction:
+            return transaction.find_plan(_plan_key(partition, trigger))
 
-    def compile(self, request: PlanRequest, instance_id: int | None = None, now: datetime | None = None) -> Compiled:
-        """The snapshot the plan will run on, and how it came about; a failure is noted on the trigger."""
+    def compile(self, request: PlanRequest, now: datetime | None = None) -> Compiled:
+        """The snapshot the plan will run on, and how it came about."""
         rows = self._registry.rows(request.source)
         partition = _partition(request, rows)
-        with self._noted(instance_id):
-            asked = CompileRequest(
-                request.source,
-                partition.endpoint_name,
-                partition.operation_code,
-                request.query,
-                read_overrides(request.overrides),
-                self._settings.signing_hooks,
-                strategies=self._strategies.codes,
-                timed=_timed(request, rows, partition.endpoint_name),
-                credential_names=self._settings.credential_names,
-                ids=request.ids,
-            )
-            return compile_source(rows, asked, now or self._clock.now())
+        asked = CompileRequest(
+            request.source,
+            partition.endpoint_name,
+            partition.operation_code,
+            request.query,
+            read_overrides(request.overrides),
+            self._settings.signing_hooks,
+            strategies=self._strategies.codes,
+            timed=_timed(request, rows, partition.endpoint_name),
+            credential_names=self._settings.credential_names,
+            ids=request.ids,
+        )
+        return compile_source(rows, asked, now or self._clock.now())
 
-    def resolve(
-        self, request: PlanRequest, compiled: Compiled, now: datetime | None = None, instance_id: int | None = None
-    ) -> Proposal:
+    def resolve(self, request: PlanRequest, compiled: Compiled, now: datetime | None = None) -> Proposal:
         """The window as it would be now, with its arithmetic; nothing is planned."""
-        with self._noted(instance_id), self._plans.look() as transaction:
+        with self._plans.look() as transaction:
             return Proposer(transaction, request, compiled, now or self._clock.now()).resolve()
 
-    def estimate(
-        self,
-        request: PlanRequest,
-        compiled: Compiled,
-        now: datetime | None = None,
-        trigger: Trigger | None = None,
-        instance_id: int | None = None,
-    ) -> SizesAsked:
-        """Ask the provider how big the slices would be, and keep the answers. Nothing is locked."""
+    def estimate(self, request: PlanRequest, compiled: Compiled, resolved: Proposal, now: datetime) -> SizesAsked:
+        """Ask the provider how big the slices of that window would be, and keep the answers. Nothing is locked."""
         spec = compiled.spec
-        with self._noted(instance_id), self._plans.look() as transaction:
-            if trigger and transaction.find_plan(_plan_key(partition_of(spec), trigger)):
-                return SizesAsked()
+        with self._plans.look() as transaction:
             _refuse_unless_active(spec, transaction.control(partition_of(spec)))
-            proposal = Proposer(transaction, request, compiled, now or self._clock.now()).propose()
-            if self._probe is None or not proposal.needs:
-                return SizesAsked()
+            if self._probe is None:
+                return NOTHING_ASKED
+            proposal = Proposer(transaction, request, compiled, now).survey(resolved)
+            if not proposal.needs:
+                return NOTHING_ASKED
             context = self._context(transaction, spec, proposal)
         prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
         pieces = self._strategy(spec).pieces(replace(context, estimator=prober))
         while not prober.exhausted and next(pieces, None):
             pass
         self._plans.save_estimates(spec, prober.found)
-        return SizesAsked(len(prober.found), prober.warnings)
+        return prober.asked
 
-    def dry_run(self, request: PlanRequest, now: datetime | None = None, *, probe: bool = False) -> PlanReport:
-        """The report a plan would give; the provider is asked for sizes only if wanted, and nothing is written."""
-        compiled = self.compile(request, now=now)
+    def _try(
+        self, request: PlanRequest, compiled: Compiled, resolved: Proposal, now: datetime, *, probe: bool
+    ) -> PlanReport:
         spec = compiled.spec
         with self._plans.look() as transaction:
             _refuse_unless_active(spec, transaction.control(partition_of(spec)))
-            proposal = Proposer(transaction, request, compiled, now or self._clock.now()).propose()
+            proposal = Proposer(transaction, request, compiled, now).survey(resolved)
             asked = _wanted(request, spec)
             planned = transaction.planned_signals(partition_of(spec), asked)
             new = [one for one in asked if one not in planned]
@@ -170,10 +190,11 @@ class Planner:
         for _ in tally.watch(islice(drafts, room)):
             pass
         short = next(drafts, None) is not None
-        remarks = self._remarks(compiled, proposal, tally, prober.warnings if prober else (), short=short)
+        sizes = prober.asked if prober else NOTHING_ASKED
+        remarks = self._remarks(compiled, proposal, tally, sizes, short=short)
         start, until = proposal.decision.start, proposal.decision.until
         plan = StoredPlan(0, "", PlanStatus.DRAFT, start, until, tally.slices, tally.slices, remarks)
-        return PlanReport(plan, spec.operation_code, created=True, dry_run=True)
+        return PlanReport(plan, partition_of(spec), created=True, dry_run=True)
 
     def derive(
         self,
@@ -182,22 +203,22 @@ class Planner:
         instance_id: int,
         compiled: Compiled,
         now: datetime | None = None,
-        warnings: Sequence[str] = (),
+        sizes: SizesAsked = NOTHING_ASKED,
     ) -> PlanReport:
         """Resolve again under the partition's and the namespace's lock; plan, slices and tasks are stored together."""
         self.refuse_future(now)
 
         def work(transaction: PlanTransaction) -> PlanReport:
-            control = transaction.lock_control(partition_of(compiled.spec))
-            stored = transaction.find_plan(_plan_key(partition_of(compiled.spec), trigger))
+            partition = partition_of(compiled.spec)
+            control = transaction.lock_control(partition)
+            stored = transaction.find_plan(_plan_key(partition, trigger))
             if stored:
-                return PlanReport(stored, compiled.spec.operation_code, created=False)
+                return PlanReport(stored, partition, created=False)
             _refuse_unless_active(compiled.spec, control)
             moment = now or self._clock.now()
-            return self._store(transaction, request, trigger, instance_id, compiled, moment, warnings)
+            return self._store(transaction, request, trigger, instance_id, compiled, moment, sizes)
 
-        with self._noted(instance_id):
-            return self._plans.transact(work)
+        return self._plans.transact(work)
 
     def _store(
         self,
@@ -207,7 +228,7 @@ class Planner:
         instance_id: int,
         compiled: Compiled,
         now: datetime,
-        warnings: Sequence[str],
+        sizes: SizesAsked,
     ) -> PlanReport:
         spec = compiled.spec
         proposal = Proposer(transaction, request, compiled, now).propose()
@@ -226,14 +247,14 @@ class Planner:
         anchor = proposal.anchor(request) if first else None
         plan_id = transaction.insert_plan(head, anchor, tally.watch(islice(drafts, room)))
         short = next(drafts, None) is not None
-        remarks = self._remarks(compiled, proposal, tally, warnings, short=short)
+        remarks = self._remarks(compiled, proposal, tally, sizes, short=short)
         status = PlanStatus.PARTIAL if short else PlanStatus.READY if tally.slices else PlanStatus.SUCCEEDED
         transaction.finish_plan(plan_id, namespace, status, remarks, proposal.settled)
         taught = "window.lag" not in request.overrides
         if proposal.lag and proposal.lag.changed and proposal.cursor and taught:
             transaction.note_lag(namespace, proposal.lag.learned_seconds, now)
         plan = StoredPlan(plan_id, head.plan_key, status, head.start, head.end, tally.slices, tally.slices, remarks)
-        return PlanReport(plan, spec.operation_code, created=True)
+        return PlanReport(plan, namespace.partition, created=True)
 
     def _strategy(self, spec: SpecSnapshot) -> Strategy:
         by_id = spec.window is None
@@ -284,10 +305,10 @@ class Planner:
         )
 
     def _remarks(
-        self, compiled: Compiled, proposal: Proposal, tally: Tally, sizes: Sequence[str], *, short: bool
+        self, compiled: Compiled, proposal: Proposal, tally: Tally, sizes: SizesAsked, *, short: bool
     ) -> dict[str, Any]:
         decision, namespace, spec = proposal.decision, proposal.namespace, compiled.spec
-        warnings = [*compiled.warnings, *decision.warnings, *sizes, *tally.warnings()]
+        warnings = [*compiled.warnings, *decision.warnings, *sizes.warnings, *tally.warnings()]
         limit = spec.slicing.max_queued
         stock = {"short": True, "limit": limit, "limit_in_all": self._settings.max_queued} if short else None
         if short:
@@ -297,7 +318,7 @@ class Planner:
             "sliceCount": tally.slices,
             "totalEstimated": tally.records,
             "strategy": self._strategy(spec).code,
-            "sizes": tally.json(),
+            "sizes": tally.json(sizes),
             "stock": stock,
             "campaign": proposal.campaign,
             "audit": decision.audit,
@@ -308,13 +329,12 @@ class Planner:
         }
 
     @contextmanager
-    def _noted(self, instance_id: int | None) -> Iterator[None]:
+    def _noted(self, instance_id: int) -> Iterator[None]:
         """Write a failure down on the trigger that met it."""
         try:
             yield
         except PatraError as error:
-            if instance_id is not None:
-                self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
+            self._plans.note_trigger(instance_id, {"error": {"code": error.code, "message": str(error)}})
             raise
 
 

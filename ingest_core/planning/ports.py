@@ -204,7 +204,7 @@ class PlanStore(Protocol):
         """The trigger's row, made once; BadInput when its key was used for another request."""
 
     def note_trigger(self, instance_id: int, remarks: dict[str, Any]) -> None:
-        """Write down what became of a trigger."""
+        """Write down what became of a trigger that has no plan."""
 
     def save_estimates(self, spec: SpecSnapshot, found: Mapping[WindowPart, Estimate]) -> None:
         """Keep what the provider said."""

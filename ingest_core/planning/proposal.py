@@ -83,8 +83,11 @@ class Proposer:
 
     def propose(self) -> Proposal:
         """The proposal of this request's operation."""
-        decided = self.resolve()
-        return decided if decided.by_id else self._with_needs(decided)
+        return self.survey(self.resolve())
+
+    def survey(self, resolved: Proposal) -> Proposal:
+        """What of that window needs reading now; a refresh by id has no such ground."""
+        return resolved if resolved.by_id else self._with_needs(resolved)
 
     def resolve(self) -> Proposal:
         """The window alone."""

@@ -1,7 +1,7 @@
 """Asking again for what is in quarantine: by id where the source can be refreshed, else by the window it was in."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from ingest_core.model.codes import Operation, SchedulerCode
@@ -9,9 +9,12 @@ from ingest_core.model.errors import BadInput, PatraError, Refused
 from ingest_core.model.instant import format_instant
 from ingest_core.model.partition import Partition
 from ingest_core.model.quarantine import Quarantined, Redriven, Refusal
+from ingest_core.model.window import Window
 from ingest_core.planning.plan import Planner
 from ingest_core.planning.ports import RetryStore
+from ingest_core.planning.proposal import Proposal
 from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.planning.steps import PlanSteps
 from ingest_core.registry.ports import RegistryStore
 from ingest_core.registry.rows import Rows
 
@@ -75,8 +78,8 @@ class Redriver:
         )
         self._store.mark_retrying(ids, campaign)
         try:
-            self._refuse_unless_whole(request)
-            report = self._planner.plan(request, Trigger(SchedulerCode.CLI, f"{campaign}-{key}"))
+            trigger = Trigger(SchedulerCode.CLI, f"{campaign}-{key}")
+            report = self._planner.plan(request, trigger, steps=_Whole(request))
         except (BadInput, Refused) as error:
             self._store.give_up(ids, str(error))
             return Refusal(ids, str(error))
@@ -85,18 +88,26 @@ class Redriver:
             raise
         return Redriven(ids, first.source, first.endpoint, Operation.BACKFILL.value, campaign, report.plan.plan_id)
 
-    def _refuse_unless_whole(self, request: PlanRequest) -> None:
-        """A plan of less than the window would not show that the record is gone."""
-        window = self._planner.resolve(request, self._planner.compile(request)).decision.window
+
+class _Whole(PlanSteps):
+    """Refuses a plan of less than the window: it would not show that the record is gone."""
+
+    def __init__(self, request: PlanRequest) -> None:
         assert request.user_from is not None
         assert request.user_to is not None
-        if window and window.start <= request.user_from and window.end >= request.user_to:
-            return
-        span = f"{format_instant(request.user_from)} .. {format_instant(request.user_to)}"
+        self._request, self._asked = request, Window(request.user_from, request.user_to)
+
+    def resolve(self, work: Callable[[], Proposal]) -> Proposal:
+        """The window; Refused unless it is all of what was asked for."""
+        resolved = work()
+        window, asked = resolved.decision.window, self._asked
+        if window and window.start <= asked.start and window.end >= asked.end:
+            return resolved
         raise Refused(
             "WINDOW_NOT_WHOLE",
-            f"a BACKFILL cannot read {span} whole now: it never passes the HARVEST's watermark",
-            where=f"source {request.source!r}, endpoint {request.endpoint!r}",
+            f"a BACKFILL cannot read {format_instant(asked.start)} .. {format_instant(asked.end)} whole now:"
+            " it never passes the HARVEST's watermark",
+            where=f"source {self._request.source!r}, endpoint {self._request.endpoint!r}",
             remedy="retry when the watermark has passed it; nothing was planned",
         )
 

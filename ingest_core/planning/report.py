@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest_core.model.instant import format_instant
+from ingest_core.model.partition import Partition
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
+from ingest_core.planning.estimate import GUESSES, SizesAsked
 from ingest_core.planning.ports import StoredPlan
+from ingest_core.planning.reslice import ResliceReport
 from ingest_core.planning.sizing import sizing_of
 from ingest_core.planning.slicing import SliceDraft
 
@@ -73,8 +76,8 @@ class Tally:
         said = f"{self.above_cap} slices may hold more records than one query gives"
         return [f"{said}, and cannot be cut smaller: they will end PARTIAL (slicing.split_field can split them)"]
 
-    def json(self) -> dict[str, Any]:
-        """The sizes as plans and reports keep them."""
+    def json(self, asked: SizesAsked) -> dict[str, Any]:
+        """The sizes as plans and reports keep them; a timeline only of sizes that a provider gave."""
         return {
             "estimated_records": self.records,
             "expected_requests": self.requests,
@@ -82,7 +85,8 @@ class Tally:
             "smallest": self.smallest,
             "largest": self.largest,
             "methods": dict(self.methods),
-            "timeline": self.bins if any(self.bins) else [],
+            "failure": asked.json(),
+            "timeline": self.bins if any(self.bins) and not any(self.methods[one] for one in GUESSES) else [],
             "shown": [*self.first, *self.last],
         }
 
@@ -102,9 +106,10 @@ class PlanReport:
     """What planning did, as people and scripts read it."""
 
     plan: StoredPlan
-    operation: str
+    partition: Partition
     created: bool
     dry_run: bool = False
+    resliced: ResliceReport = field(default_factory=ResliceReport)
 
     def json(self) -> dict[str, Any]:
         """The report under its interface's names."""
@@ -113,7 +118,7 @@ class PlanReport:
         return {
             "plan_id": plan.plan_id or None,
             "plan_key": plan.plan_key,
-            "operation": str(self.operation),
+            "operation": self.partition.operation_code.value,
             "status": str(plan.status),
             "reason": remarks.get("reason"),
             "window": {"from": format_instant(plan.start), "to": format_instant(plan.end)},
@@ -130,4 +135,5 @@ class PlanReport:
             "stock": remarks.get("stock"),
             "weak_ends": remarks.get("weak_ends", 0),
             "dry_run": self.dry_run,
+            "resliced": self.resliced.json(),
         }

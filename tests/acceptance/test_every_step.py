@@ -280,7 +280,6 @@ def _plan(settings: Settings) -> None:
     """One tick of the planner: slices that were too big are cut again, and two more hours are planned."""
     request = PlanRequest("crossref", user_from=parse_instant(START), user_to=parse_instant("2026-01-01T14:00:00Z"))
     with open_core_app(settings) as app:
-        app.reslicer.serve(app.planner.partition(request))
         app.planner.plan(request, Trigger(SchedulerCode.CLI, "tick"))
 
 

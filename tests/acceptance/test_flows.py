@@ -136,7 +136,7 @@ def test_the_planner_flow_runs_a_campaign_and_logs_its_arithmetic(patra: Patra, 
 
     assert "now_safe = now - lag = 2026-01-07T06:24:56.000000Z: time a record may need to become visible" in log
     assert "from = user.from = 2026-01-01T00:00:00.000000Z: nothing has been read yet" in log
-    assert "the provider was asked for 1 sizes" in log
+    assert "the provider gave 1 size" in log
     assert (report["campaign"], report["operation"], report["sizes"]["methods"]) == ("winter", "BACKFILL", {"COUNT": 1})
     (instance,) = patra.rows("ing_schedule_instance")
     assert (instance["scheduler_code"], instance["trigger_params"]["campaign"]) == ("PREFECT", "winter")

@@ -27,10 +27,11 @@ BY_STEP = {"max_window": "PT6H"}
 PLAN_KEYS = {
     "plan_id", "plan_key", "operation", "status", "reason", "window", "slices", "slices_existing", "tasks_created",
     "tasks_existing", "expected_requests", "warnings", "notes", "campaign", "strategy", "sizes", "stock",
-        "weak_ends", "dry_run",
+    "weak_ends", "dry_run", "resliced",
 }  # fmt: skip
 SIZE_KEYS = {
     "estimated_records", "expected_requests", "expected_seconds", "smallest", "largest", "methods", "timeline", "shown",
+    "failure",
 }  # fmt: skip
 
 
@@ -211,18 +212,36 @@ class TestDryRun:
         }
 
     def test_people_see_a_table_and_a_line_of_time(self, patra: Patra) -> None:
-        printed = told(patra, *BACKFILL, "--dry-run")
+        printed = told(patra, *BACKFILL, "--dry-run", "--probe")
         lines = [" ".join(line.replace("│", " ").split()) for line in printed.splitlines()]
         drawn = next(line for line in lines if line.startswith("|"))
 
         assert lines[0] == "dry run: nothing was written"
         assert "window 2026-01-01 00:00 UTC .. 2026-01-05 00:00 UTC" in lines
-        assert "slices 16 (0 existing)" in lines
-        assert "smallest slice 700 records, 2026-01-01 00:00 UTC .. 2026-01-01 06:00 UTC" in lines
-        assert "records expected 11,200 (slices sized 16 by CONSTANT)" in lines
-        assert "requests expected 16" in lines
+        assert "slices 1 (0 existing)" in lines
+        assert "smallest slice 1,844 records, 2026-01-01 00:00 UTC .. 2026-01-05 00:00 UTC" in lines
+        assert "records expected 1,844 (slices sized 1 by COUNT)" in lines
+        assert "requests expected 3" in lines
         assert drawn == "|" + "█" * 48 + "|"
         assert lines[lines.index(drawn) + 1].split() == ["2026-01-01", "2026-01-05"]
+
+    def test_sizes_that_are_not_known_are_not_invented(self, patra: Patra) -> None:
+        printed = told(patra, *BACKFILL, "--dry-run")
+
+        assert "not known (slices sized 16 by CONSTANT; --probe asks the provider)" in printed
+        assert "11,200" not in printed
+        assert "█" not in printed
+
+    @pytest.mark.parametrize("how", [("--dry-run", "--probe"), ()], ids=["dry run", "plan"])
+    def test_a_provider_that_was_not_reached_is_named_and_nothing_is_drawn(
+        self, patra: Patra, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+    ) -> None:
+        monkeypatch.setitem(patra.environment, "PATRA_UPSTREAM_CROSSREF", "http://127.0.0.1:9")
+        printed = told(patra, *BACKFILL, *how)
+
+        assert "the provider was not reached, so the sizes are guesses" in printed
+        assert "not known (slices sized 16 by CONSTANT)" in printed
+        assert "█" not in printed
 
 
 HOLES = [

@@ -25,6 +25,8 @@ DAY = {"window_from": "2026-01-05T00:00:00Z", "window_to": "2026-01-06T00:00:00Z
 PERIOD = {"window_from": "2026-01-01T00:00:00Z", "window_to": "2026-01-03T00:00:00Z"}
 SMALL = {"slicing.target_records": "200"}
 INFO, WARNING = 20, 30
+UNRECORDED = {"endpoint", "now"}
+"""Refused before the trigger is recorded: no partition, or a moment that has not come."""
 
 
 @pytest.fixture(scope="module")
@@ -135,14 +137,18 @@ def test_a_dry_run_shows_its_page_and_writes_no_row(room: ControlRoom, patra: Pa
     ],
     ids=str,
 )
-def test_what_cannot_be_planned_is_said_before_anything_is_written(
+def test_what_cannot_be_planned_is_said_on_the_run_and_its_trigger_and_nothing_more_is_written(
     room: ControlRoom, patra: Patra, asked: Row, said: str
 ) -> None:
     before = contents(patra)
     state = planned(PlanParameters.model_validate(asked))
     assert state.is_failed()
     assert said in str(state.message)
-    assert contents(patra) == before
+    after = contents(patra)
+    recorded = [] if asked["source"] == "nowhere" or asked.keys() & UNRECORDED else ["ing_schedule_instance"]
+    assert [name for name in before if before[name] != after[name]] == recorded
+    for trigger in patra.rows("ing_schedule_instance"):
+        assert said in trigger["record_remarks"]["error"]["message"]
 
 
 def test_a_campaign_goes_on_with_the_same_form_and_not_beyond_its_period(room: ControlRoom, patra: Patra) -> None:

@@ -1,13 +1,16 @@
 """Pauses, fuses and triggers: who may plan, and what is written when nobody may."""
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from ingest_core.model.codes import ControlState
 from ingest_core.model.errors import BadInput, ExitCode, PatraError, Refused
+from ingest_core.planning.estimate import SizesAsked
 from ingest_core.planning.ports import Control, PlanTransaction
 from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.planning.steps import PlanSteps
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import ing_partition_control, ing_plan, ing_schedule_instance, ing_task
 from tests.support.breaking import together, while_uncommitted
@@ -81,8 +84,9 @@ def test_a_control_stays_locked_until_the_plan_is_stored(desk: Desk, neighbour: 
         lock_control(transaction)
         return len(rows(neighbour.database, ing_plan))
 
-    instance_id, compiled = desk.planner.record_trigger(*asked("tick")), desk.planner.compile(asked("tick")[0])
-    derive = partial(desk.planner.derive, *asked("tick"), instance_id, compiled)
+    wanted, trigger = asked("tick")
+    instance_id, compiled = desk.plans.record_trigger(trigger, wanted, HARVESTING), desk.planner.compile(wanted)
+    derive = partial(desk.planner.derive, wanted, trigger, instance_id, compiled)
     _, seen = while_uncommitted(desk.database, derive, lambda: neighbour.plans.transact(plans_seen))
     assert seen == 1
 
@@ -135,12 +139,15 @@ def test_another_operation_of_the_same_endpoint_goes_on_while_one_rests(desk: De
 
 def test_a_partition_paused_just_before_the_last_step_is_not_planned_for(desk: Desk) -> None:
     """Estimating may take long: what holds is the control under the lock."""
-    wanted, trigger = asked("tick")
-    instance_id, compiled = desk.planner.record_trigger(wanted, trigger), desk.planner.compile(wanted)
-    desk.planner.estimate(wanted, compiled, trigger=trigger)
-    stop(desk, ControlState.PAUSED)
+
+    class PausedMeanwhile(PlanSteps):
+        def estimate(self, work: Callable[[], SizesAsked]) -> SizesAsked:
+            sizes = work()
+            stop(desk, ControlState.PAUSED)
+            return sizes
+
     with pytest.raises(Refused):
-        desk.planner.derive(wanted, trigger, instance_id, compiled)
+        desk.planner.plan(*asked("tick"), steps=PausedMeanwhile())
     assert (rows(desk.database, ing_plan), rows(desk.database, ing_task)) == ([], [])
 
 

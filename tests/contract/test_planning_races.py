@@ -28,6 +28,7 @@ from tests.support.breaking import DEADLINE_SECONDS, PATIENCE_SECONDS, together
 from tests.support.planning_store import (
     BACKFILL,
     HARVEST,
+    HARVESTING,
     Desk,
     assert_owned_once,
     fired,
@@ -98,7 +99,7 @@ def at_step(
 def derivation(desk: Desk, start: float, end: float, **how: Any) -> Callable[[], PlanReport]:
     """Planning up to its last step, and that step still to be done: one transaction."""
     wanted, trigger = request(start, end, **how), fired()
-    instance_id, compiled = desk.planner.record_trigger(wanted, trigger), desk.planner.compile(wanted)
+    instance_id, compiled = desk.plans.record_trigger(trigger, wanted, HARVESTING), desk.planner.compile(wanted)
     return lambda: desk.planner.derive(wanted, trigger, instance_id, compiled)
 
 

@@ -97,7 +97,7 @@ class Walk(RuleBasedStateMachine):
     def reach(self, report: PlanReport, window: Window, bounded: float | None) -> Window:
         """The plan's window; of a harvest as a schedule fires it, all from the anchor on."""
         cursor = self.desks[0].cursor(_namespace(report))
-        if cursor is None or bounded is not None or report.operation != Operation.HARVEST:
+        if cursor is None or bounded is not None or report.partition.operation_code != Operation.HARVEST:
             return window
         return Window(cursor.anchor, window.end)
 
@@ -213,8 +213,7 @@ class Walk(RuleBasedStateMachine):
 def _namespace(report: PlanReport) -> Namespace:
     """Whose watermark a plan moves."""
     said = report.plan.remarks["namespace"]
-    partition = Partition(SHELF, "list", Operation(report.operation))
-    return Namespace(partition, said["cursorKey"], NamespaceScope(said["scope"]), said["key"])
+    return Namespace(report.partition, said["cursorKey"], NamespaceScope(said["scope"]), said["key"])
 
 
 @pytest.fixture

@@ -100,12 +100,17 @@ def pubmed_spec(**changes: Any) -> SpecSnapshot:
 
 
 def drafted(
-    window: Window, spec: SpecSnapshot | None = None, trigger: str = "CLI:one", records: int = 0, **more: Any
+    window: Window,
+    spec: SpecSnapshot | None = None,
+    trigger: str = "CLI:one",
+    records: int = 0,
+    method: EstimateMethod = EstimateMethod.CONSTANT,
+    **more: Any,
 ) -> SliceDraft:
     """The slice of a window of a harvest, of the shipped Crossref if no other is given."""
     of = spec or crossref_spec()
     drafter = Drafter(of, harvest_namespace(of), trigger, of.slicing.strategy, of.time.lag_seconds, 3)
-    return drafter.draft(Piece(window, Estimate(records, EstimateMethod.CONSTANT), **more))
+    return drafter.draft(Piece(window, Estimate(records, method), **more))
 
 
 def page_of(

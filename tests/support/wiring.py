@@ -58,12 +58,13 @@ def wire(
 ) -> Stores:
     """One worker at this database; sizes are asked of `probe`, if there is one."""
     registry, plans, cursors = registry or SqlRegistryStore(database), SqlPlanStore(database), SqlCursorStore(database)
+    reslicer = Reslicer(plans, STRATEGIES, probe)
     return Stores(
         database=database,
         registry=registry,
         plans=plans,
-        planner=Planner(registry, plans, database, STRATEGIES, probe, settings),
-        reslicer=Reslicer(plans, STRATEGIES, probe),
+        planner=Planner(registry, plans, reslicer, database, STRATEGIES, probe, settings),
+        reslicer=reslicer,
         queue=SqlTaskQueue(database, ClaimTurn()),
         ledger=SqlRunLedger(database),
         cursors=cursors,

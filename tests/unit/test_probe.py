@@ -13,7 +13,7 @@ from ingest_core.model.id_range import IdRange
 from ingest_core.model.partition import Partition
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.model.spec import RateSpec, SpecSnapshot
-from ingest_core.planning.estimate import Estimate, ProbingEstimator, SizeUnknown, StoredEstimates
+from ingest_core.planning.estimate import Estimate, ProbingEstimator, SizesAsked, SizeUnknown, StoredEstimates
 from tests.support.specs import crossref_spec, pubmed_spec, span
 from tests.support.upstream import ScriptedGate, ScriptedUpstream, status
 
@@ -218,9 +218,17 @@ def test_a_failure_is_a_warning_of_the_plan_that_names_its_cause() -> None:
     )
     estimator.estimate(DAY)
 
-    (warning,) = estimator.warnings
-    assert "told no size" in warning
+    (warning,) = estimator.asked.warnings
+    assert warning.startswith("the provider gave no size: ")
     assert warning.endswith("the provider answered 503: at lunch")
+
+
+def test_a_provider_that_was_not_reached_is_told_from_one_that_gave_no_size() -> None:
+    away = ProbingEstimator(COUNTED, StoredEstimates(700), Bench(NotSent("no route")).probe, budget=10)
+    away.estimate(DAY)
+
+    assert away.asked == SizesAsked(0, "upstream unreachable: no route", reached=False)
+    assert away.asked.warnings[0].startswith("the provider was not reached: ")
 
 
 DEEP = 990

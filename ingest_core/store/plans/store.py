@@ -63,11 +63,12 @@ class SqlPlanStore:
         return inserted_id(connection.execute(sa.insert(table).values(values)))
 
     def note_trigger(self, instance_id: int, remarks: dict[str, Any]) -> None:
-        """Write down what became of a trigger."""
+        """Write down what became of a trigger; not on one that has a plan, whose query is noted there with it."""
         table = ing_schedule_instance
+        unplanned = (table.c.id == instance_id, table.c.expr_proto_hash.is_(None))
         with self._database.write() as connection:
             values = {"record_remarks": remarks, "updated_at": self._database.now_sql()}
-            connection.execute(sa.update(table).where(table.c.id == instance_id).values(values))
+            connection.execute(sa.update(table).where(*unplanned).values(values))
 
     def save_estimates(self, spec: SpecSnapshot, found: Mapping[WindowPart, Estimate]) -> None:
         """Keep what the provider said."""

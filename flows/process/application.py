@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 from flows.process.logs import make_records_visible
 from ingest_core.bootstrap import App, open_core_app
 from ingest_core.execution.ports import CredentialMissing
-from ingest_core.settings import Settings
 
 
 def read_prefect_secret(name: str) -> str | None:
@@ -29,8 +27,8 @@ def read_prefect_secret(name: str) -> str | None:
 
 
 @contextmanager
-def open_app(settings: Settings | None = None, clock_shift: timedelta = timedelta(0)) -> Iterator[App]:
+def open_app() -> Iterator[App]:
     """The application on the configured database; `prefect:` references are read from Prefect."""
     make_records_visible()  # every flow and every command comes through here
-    with open_core_app(settings, clock_shift, {"prefect": read_prefect_secret}) as app:
+    with open_core_app(secret_readers={"prefect": read_prefect_secret}) as app:
         yield app

@@ -22,6 +22,7 @@ from ingest_core.registry.extraction import paths_in
 from ingest_core.registry.paths import compile_path, leaf_names, plain_steps, repeated_names
 
 FIRST_ERROR_STATUS = 400
+_SHOWN_CHARS = 120
 MAX_ERROR_VALUES = 100_000
 """An answer that is no success states an error: one with more values than this is not read."""
 
@@ -239,5 +240,5 @@ def _at(document: Any, path: str | None) -> Any:
     return compile_path(path)(document) if path else None
 
 
-def _start_of(body: bytes, limit: int = 120) -> str:
-    return repr(excerpt(" ".join(body[: limit * 8].decode("utf-8", "replace").split()), limit))
+def _start_of(body: bytes) -> str:
+    return repr(excerpt(" ".join(body[: _SHOWN_CHARS * 8].decode("utf-8", "replace").split()), _SHOWN_CHARS))

@@ -92,7 +92,6 @@ def resolve_backfill(
     config: WindowSpec,
     now: datetime,
     forward: CursorState | None = None,
-    lag_why: str = "configured",
 ) -> WindowDecision:
     """The window a campaign may cover now.
 
@@ -100,7 +99,7 @@ def resolve_backfill(
     upper bound ends at its anchor, since the harvest reads everything from there on.
     """
     _refuse_outside_campaign(request, cursor)
-    sums = _begin(request, config, now, lag_why)
+    sums = _begin(request, config, now, "configured")
     sums.given("watermark", cursor.value if cursor else None, "how far this campaign has read without a hole")
     sums.given("forward", forward.value if forward else None, "the harvest's watermark")
     sums.given("forward.from", forward.anchor if forward else None, "where the harvest began")
@@ -124,10 +123,10 @@ def resolve_backfill(
 
 
 def resolve_update(
-    request: PlanRequest, cursor: CursorState | None, config: WindowSpec, now: datetime, lag_why: str = "configured"
+    request: PlanRequest, cursor: CursorState | None, config: WindowSpec, now: datetime
 ) -> WindowDecision:
     """The window a refresh by time may cover now; its watermark is that of refreshing."""
-    sums = _begin(request, config, now, lag_why)
+    sums = _begin(request, config, now, "configured")
     sums.given("watermark", cursor.value if cursor else None, "up to where records have been refreshed")
     _upper(sums, request)
     if cursor:
@@ -142,12 +141,12 @@ def resolve_update(
     return decision
 
 
-def resolve_patrol(request: PlanRequest, now: datetime, config: WindowSpec = PATROL) -> WindowDecision:
+def resolve_patrol(request: PlanRequest, now: datetime) -> WindowDecision:
     """The window of a refresh by id: it paces and counts, and filters nothing."""
-    sums = _begin(request, config, now, "platform default")
+    sums = _begin(request, PATROL, now, "platform default")
     _upper(sums, request)
-    _first(sums, config, ("user.from",))
-    _align(sums, config)
+    _first(sums, PATROL, ("user.from",))
+    _align(sums, PATROL)
     return _decided(sums, "refresh")
 
 

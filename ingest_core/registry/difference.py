@@ -7,6 +7,7 @@ from ingest_core.registry.rows import Row, scope_text
 
 Change = dict[str, Any]
 
+_SHOWN_CHARS = 60
 _NAMES = ("field_code", "op_code", "match_code", "param_name")
 _SCOPE = ("provenance_code", "endpoint_name", "operation_code", "effective_from")
 
@@ -68,6 +69,6 @@ def _changed(before: Row, after: Row) -> Iterator[str]:
             yield f"{column} {_short(before.get(column))} -> {_short(after.get(column))}"
 
 
-def _short(value: Any, limit: int = 60) -> str:
+def _short(value: Any) -> str:
     text = "nothing" if value is None else repr(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"

@@ -13,10 +13,10 @@ from ingest_core.model.errors import PatraError, Unreachable
 from ingest_core.registry.difference import describe_merge
 
 SENT_FOR = timedelta(days=30)
-"""So long a message is kept after it was sent."""
+"""How long a sent message is kept."""
 
 EVENTS_FOR = timedelta(days=90)
-"""So long cursor events are kept one by one, as `patra cursor compact` does."""
+"""Age at which cursor events are compacted, as by `patra cursor compact`."""
 
 MOST_CHUNKS = 100
 """Chunks of rows merged in one round for each endpoint; the next round goes on."""
@@ -26,7 +26,7 @@ _MOST_ROUNDS = 20
 
 
 class ChoreFailed(PatraError):
-    """A part that did what it could, and found what somebody must look at."""
+    """A part that did what it could and found something an operator must look at."""
 
 
 def reap_leases(app: App) -> str:
@@ -47,7 +47,7 @@ def keep_caps(app: App) -> str:
 
 
 def audit_slots(app: App) -> str:
-    """Free slots behind which nobody works."""
+    """Free orphaned slots."""
     report = reconcile_slots(app)
     freed = ", ".join(f"{count} of {name}" for name, count in sorted(report.freed.items()))
     watched = ", ".join(f"{count} of {name}" for name, count in sorted(report.watched.items()))

@@ -40,8 +40,8 @@ from ingest_core.model.task import FlowRun, Task
 
 
 @dataclass
-class Hand:
-    """What the tasks of one flow run share: the application, and which of them works what."""
+class RunContext:
+    """Shared by the tasks of one flow run: the application, and their leased tasks and results."""
 
     app: App
     tasks: dict[int, Task] = field(default_factory=dict)
@@ -50,22 +50,22 @@ class Hand:
 
 MOST_TASK_RUNS = 2000
 
-_hand: ContextVar[Hand] = ContextVar("hand")
+_run_context: ContextVar[RunContext] = ContextVar("run_context")
 
 
 @task(name="work slice", task_run_name="{name}", retries=0, cache_policy=NO_CACHE, persist_result=False)
 def work_slice(task_id: int, name: str) -> State[None]:
     """Work one leased task to its end; only small values cross into Prefect."""
-    hand, context = _hand.get(), TaskRunContext.get()
-    leased = hand.tasks.pop(task_id)
+    run, context = _run_context.get(), TaskRunContext.get()
+    leased = run.tasks.pop(task_id)
     if context:  # not by Prefect's own way: for each tag it asks the server for a limit before a task may begin
         context.task_run.tags = sorted({*context.task_run.tags, *tags_of(leased)})
     try:
-        summary = hand.app.executor.runner.run(leased, FlowRun(runtime.flow_run.id, runtime.task_run.id))
+        summary = run.app.executor.runner.run(leased, FlowRun(runtime.flow_run.id, runtime.task_run.id))
     except BaseException as error:
-        hand.ends[task_id] = error
+        run.ends[task_id] = error
         raise
-    hand.ends[task_id] = summary
+    run.ends[task_id] = summary
     return _state_of(summary)
 
 
@@ -83,13 +83,13 @@ def _state_of(summary: RunSummary) -> State[None]:
     return Completed(name=names[summary.status], message=message)
 
 
-def _submit(hand: Hand, leased: Task) -> "Future[RunSummary]":
+def _submit(run: RunContext, leased: Task) -> "Future[RunSummary]":
     """Have a task worked by Prefect, beside others."""
     task_id, done = leased.lease.task_id, Future[RunSummary]()
-    hand.tasks[task_id] = leased
+    run.tasks[task_id] = leased
 
     def settle(worked: PrefectFuture[State[None]]) -> None:
-        end = hand.ends.pop(task_id, None)
+        end = run.ends.pop(task_id, None)
         if isinstance(end, RunSummary):
             done.set_result(end)
         else:
@@ -111,7 +111,7 @@ def _left_before(app: App, flow_run_id: str) -> list[Due]:
     """What earlier attempts of this run left, if it is being retried."""
     if (runtime.flow_run.run_count or 0) <= 1:
         return []
-    left = app.executor.take_up(flow_run_id)
+    left = app.executor.requeue_left_by(flow_run_id)
     get_run_logger().info("%s tasks that this run left are queued again, and come first", len(left))
     return left
 
@@ -142,7 +142,7 @@ def _end_of(report: ExecuteReport, app: App, flow_run_id: str) -> State[dict[str
 
 
 def _is_cancelling(flow_run_id: str) -> bool:
-    """Whether somebody cancelled the run; a server that cannot say has not been asked to."""
+    """Whether the run was cancelled; False where the server does not answer."""
     try:
         with get_client(sync_client=True) as client:
             state = client.read_flow_run(UUID(flow_run_id)).state
@@ -184,13 +184,13 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
 def _execute(parameters: ExecuteParameters, flow_run_id: str) -> State[Any]:
     with open_app() as app, _drained_by_sigterm(app):
         if parameters.source:
-            app.registry.rows(parameters.source)  # one that nobody knows would never have anything due
-        hand = Hand(app)
-        token = _hand.set(hand)
+            app.registry.rows(parameters.source)  # an unknown source would never have due tasks
+        run = RunContext(app)
+        token = _run_context.set(run)
         try:
             with Slots(app) as slots, ExecutionWatch(app, parameters) as watch:
                 first = _left_before(app, flow_run_id)
-                bounds, submit = _bounds(app, parameters, flow_run_id), partial(_submit, hand)
+                bounds, submit = _bounds(app, parameters, flow_run_id), partial(_submit, run)
                 report = ExecuteReport()
                 try:
                     app.executor.execute_flow_run(flow_run_id, bounds, submit, slots, first, watch, report)
@@ -200,5 +200,5 @@ def _execute(parameters: ExecuteParameters, flow_run_id: str) -> State[Any]:
                 end = _end_of(report, app, flow_run_id)
                 watch.conclude(report, end.message or "")
         finally:
-            _hand.reset(token)
+            _run_context.reset(token)
     return end

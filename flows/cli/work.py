@@ -12,7 +12,7 @@ from flows.process.signals import stopped_by_signals
 from ingest_core.bootstrap import App
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
-from ingest_core.execution.shift import Bounds, Nobody
+from ingest_core.execution.shift import Bounds, NoWatch
 from ingest_core.model.errors import ExitCode, PatraError
 from ingest_core.model.task import Task
 from ingest_core.model.whole_number import LARGEST_COUNT
@@ -66,7 +66,7 @@ def _execute(app: App, bounds: Bounds, *, show: bool) -> ExecuteReport:
         return app.executor.execute(bounds, _Bar(progress, queued))
 
 
-class _Bar(Nobody):
+class _Bar(NoWatch):
     """Shows how far it is."""
 
     def __init__(self, progress: Progress, queued: int) -> None:

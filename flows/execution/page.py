@@ -11,7 +11,7 @@ from ingest_core.model.naming import slice_content, slice_number
 from ingest_core.model.task import Task
 
 MOST_SLICES = 200
-"""So many slices are shown, those that went wrong first."""
+"""Maximum number of slices shown, failed ones first."""
 
 LONGEST_ERROR = 300
 _ORDER = [TaskStatus.FAILED, TaskStatus.PARTIAL, None, TaskStatus.QUEUED, TaskStatus.SUCCEEDED]

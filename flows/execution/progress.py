@@ -1,4 +1,4 @@
-"""Somebody who looks on at an executor run and tells Prefect how far it is."""
+"""Reports the progress of an executor run to Prefect."""
 
 import contextvars
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.task import Task
 
 TELL_SECONDS = 5.0
-"""So often is told how far a run is."""
+"""Seconds between two progress reports."""
 
 MOST_TAGS = 50
 """No run is found by more tags than these: it may have worked many plans."""

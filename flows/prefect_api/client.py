@@ -15,7 +15,7 @@ from ingest_core.model.errors import BadInput, Unreachable
 from ingest_core.model.web_address import address_problem
 
 REQUEST_SECONDS = 20.0
-"""So long may one answer take; what a busy server refuses is asked again by Prefect's client, for about a minute."""
+"""Timeout of one request; Prefect's client repeats requests that a busy server refuses, for about a minute."""
 
 PLANNER = "planner"
 """The flow that plans, and its deployment for what is asked by hand; each harvest has another deployment of it."""

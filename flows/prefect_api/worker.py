@@ -18,7 +18,7 @@ from prefect.workers.process import ProcessJobConfiguration, ProcessWorker, Proc
 
 EXECUTOR = "executor"
 LISTENS_AFTER = timedelta(seconds=5)
-"""A flow that has run for so long has come to listen to signals; before that it would die of one."""
+"""Seconds after which a flow run handles signals; before that, a signal would kill it."""
 RUN_ENVIRONMENT = MappingProxyType(
     {
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",  # a run that stops sending them is Crashed: deployments/automations

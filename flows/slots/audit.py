@@ -1,4 +1,4 @@
-"""Slots behind which nobody works: found by looking twice, and freed."""
+"""Finds orphaned slots by two looks some time apart, and frees them."""
 
 import random
 import time
@@ -23,10 +23,10 @@ LOOKS = "patra_slot_looks"
 """The Prefect variable in which earlier looks are kept: it outlives housekeeping and server alike."""
 
 GLANCES = 10
-"""So often a look counts again before it believes in a surplus."""
+"""How many times a look counts before a surplus is taken as real."""
 
 MOST_WATCHED = 50
-"""So many limits fit into the variable; others wait for their turn."""
+"""Maximum number of limits kept in the variable; others are looked at later."""
 
 _LONGEST_PAUSE = 0.5
 _NOT_THERE = 404
@@ -34,7 +34,7 @@ _NOT_THERE = 404
 
 @dataclass(frozen=True)
 class SlotReport:
-    """What a look found: slots that were freed, and those that will be if they are still nobody's at a later look."""
+    """Slots that were freed, and slots that will be freed if a later look still finds them orphaned."""
 
     freed: dict[str, int] = field(default_factory=dict)
     watched: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""How many tasks may be worked at a time: the names of Prefect's limits, and what they are where nobody said."""
+"""How many tasks may be worked at a time: the names of Prefect's limits, and their defaults."""
 
 from ingest_core.model.codes import Operation
 from ingest_core.model.partition import Partition

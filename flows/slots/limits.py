@@ -108,7 +108,7 @@ def _scheduled_sources(client: SyncPrefectClient) -> int:
 
 
 def _apply(client: SyncPrefectClient, change: LimitChange) -> bool:
-    """Make the limit as it should be: enforced, without decay, and so high; False where somebody else was faster."""
+    """Make the limit enforced, without decay and with this cap; False where another process was faster."""
     try:
         if change.after is None:
             client.delete_global_concurrency_limit_by_name(change.name)

@@ -1,4 +1,4 @@
-"""When a slot counts as nobody's: the arithmetic of looks, without Prefect."""
+"""When a slot counts as orphaned: the arithmetic of looks, without Prefect."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ SlotCounts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Suspicion:
-    """A limit that had more slots taken than leases behind them, at every look since then: at least so many more."""
+    """A limit with more slots taken than leases behind them at every look since then; `least` is the smallest surplus."""
 
     since: datetime
     least: int
@@ -34,7 +34,7 @@ class SlotFindings:
 
 
 def read_looks(kept: Any) -> dict[str, Suspicion]:
-    """What was kept; what somebody has spoilt is forgotten, and looking begins anew."""
+    """The stored looks; none where they cannot be read, so that looking starts again."""
     try:
         return {name: Suspicion(parse_instant(since), int(least)) for name, (since, least) in kept.items()}
     except (AttributeError, TypeError, ValueError, BadInput):

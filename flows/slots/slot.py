@@ -23,7 +23,7 @@ from ingest_core.model.errors import PatraError
 from ingest_core.model.partition import Partition, SlotCaps
 
 RENEWALS = 6
-"""So often a slot's lease is renewed while it lasts: a server that was restarted is to be met before it runs out."""
+"""Renewals within a lease's life: a restarted server is noticed before the lease expires."""
 
 _NO_ROOM = (423, 422)
 """All slots are taken, or the limit is 0."""
@@ -48,7 +48,7 @@ class LeaseState(StrEnum):
     RETURNED = "returned"
     """Asked to be freed: whatever is not known of it after that, it may have been."""
     FORGOTTEN = "forgotten"
-    """Counted as taken, by nobody: the server lost its leases, as it does by a restart."""
+    """Orphaned: still counted as taken, but the server lost its leases, as it does at a restart."""
     EXPIRED = "expired"
     """Given to others: no renewal came through while the lease lasted."""
 
@@ -66,7 +66,7 @@ class HeldSlot:
 
     @property
     def lasts(self) -> bool:
-        """Whether it may serve another task: it was renewed in time, or is counted as taken by nobody."""
+        """Whether it may serve another task: it was renewed in time, or is orphaned and still counted."""
         return self.state == LeaseState.FORGOTTEN or (self.state == LeaseState.HELD and self.slots.is_fresh(self))
 
     def release(self) -> None:
@@ -239,7 +239,7 @@ def _is_gone(error: Exception) -> bool:
 
 
 def free_slots(client: SyncPrefectClient, names: list[str], count: int) -> bool:
-    """Count so many slots of these limits as free, in one step; False when Prefect is too busy.
+    """Count this number of slots of these limits as free, in one step; False when Prefect is too busy.
 
     An answer that is lost is not asked for again: the slots might be freed twice, and nothing says whose they were.
     """

@@ -60,7 +60,7 @@ class UpOptions:
 
 
 class Stopped(BaseException):
-    """Somebody asked for the end."""
+    """The user asked to stop."""
 
 
 class UpFailed(PatraError):
@@ -152,7 +152,7 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
 
 
 def _prefect_settings(home: Home, options: UpOptions) -> dict[str, str]:
-    """A Prefect that belongs to this room: reached from this machine alone, reporting to nobody."""
+    """A Prefect that belongs to this room: reached from this machine alone, without telemetry."""
     hosts = own_hosts(LOOPBACK, options.port, home.settings.up_allowed_hosts)
     return {
         "PREFECT_HOME": str(home.folder / "prefect"),
@@ -216,7 +216,7 @@ def _wait_for(child: Child, ready: Callable[[], bool]) -> None:
 
 
 def _deploy(app: App) -> dict[str, Any]:
-    """Deploy, drop what was scheduled while nobody was here, and let an executor begin at once."""
+    """Deploy, delete runs scheduled while the server was down, and start an executor at once."""
     # Prefect reads its settings when it is loaded: the environment must be set by then.
     from flows.deploying.deploy import DeployOptions, deploy  # noqa: PLC0415
     from flows.up.runs import begin_executor, drop_missed_runs  # noqa: PLC0415

@@ -22,7 +22,7 @@ FUTURE = timedelta(days=30)
 """A sandbox has records of two weeks, and new ones for a month: about 1,100 a day."""
 _SQLITE, _FILE = "sqlite:///", "file:"
 _SANDBOX_CONTACT = "sandbox@example.org"
-"""The simulated OpenAlex answers nobody who does not say who he is, like the real one."""
+"""The simulated OpenAlex requires a contact, like the real one."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Home:
 
 
 def room_home(settings: Settings, *, sandbox: bool) -> Home:
-    """The settings' home; a sandbox has a folder and a database of its own below it, and tells nobody what it found."""
+    """The settings' home; a sandbox has a folder and a database of its own below it, and no publisher."""
     if not sandbox:
         folder = settings.home.absolute()
         return Home(folder, replace(settings, home=folder), sandbox)
@@ -89,7 +89,7 @@ def held(home: Home) -> Iterator[None]:
 
 
 def refuse_taken_port(port: int) -> None:
-    """BadInput when somebody listens there."""
+    """BadInput when the port is in use."""
     if free_port(port) != port:
         raise BadInput(
             "PORT_IN_USE",
@@ -100,7 +100,7 @@ def refuse_taken_port(port: int) -> None:
 
 
 def free_port(wanted: int) -> int:
-    """The port, or 0 for any where somebody listens there."""
+    """The port, or 0 (any port) where it is in use."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Which cursor somebody means."""
+"""Finds the one cursor that an operator names."""
 
 from ingest_core.model.errors import BadInput
 from ingest_core.model.namespace import Namespace

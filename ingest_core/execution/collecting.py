@@ -14,7 +14,7 @@ _before: list[tuple[int, int, int]] = []
 
 
 @contextmanager
-def rare_collections() -> Iterator[None]:
+def relaxed_gc() -> Iterator[None]:
     """Let the collector look rarely: a page is tens of thousands of objects, none of them garbage before its time."""
     with _lock:
         before = _before[0] if _before else gc.get_threshold()

@@ -1,4 +1,4 @@
-"""How an executor's run ends, in a sentence that names what somebody has to do."""
+"""How an executor's run ends, in a sentence that names what the operator has to do."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from ingest_core.model.naming import resume_command
 from ingest_core.model.partition import Resting
 
 NAMED = 10
-"""So many failures are named; the others are counted."""
+"""Maximum number of failures named; the others are counted."""
 
 LONGEST_ERROR = 300
 

@@ -89,7 +89,7 @@ class Details:
         self.evidence.append({"asked": asked, "came": len(page.items), "bytes": len(fetched.response.body)})
 
     def hopeless(self, bad: Mapping[str, BadId], drift: DriftSpec) -> bool:
-        """Whether so many ids failed that the page is refused anyway: it is not the ids' fault."""
+        """Whether too many ids failed, so that the page is refused: the ids are not at fault."""
         news = sum(one not in bad for one in self.failed)
         return drift.is_drift(news, news + len(self.items))
 
@@ -118,7 +118,7 @@ def fetch_listed(
     bad_ids: Callable[[list[str]], Mapping[str, BadId]] = lambda _ids: NO_BAD_IDS,
     witnesses: Callable[[list[str]], Witnesses] = lambda _ids: Witnesses(),
 ) -> FetchedPage:
-    """The records of the next ids of a list, as a page of it; none is left out, for somebody wants them all.
+    """The records of the next ids of a list, as a page of it; none is left out.
 
     Where no record came and stored ones are not found, `witnesses` tell whether the provider finds any record at all.
     """

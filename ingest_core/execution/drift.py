@@ -1,4 +1,4 @@
-"""Schema drift: a page with so many unusable records that the provider's answers must have changed."""
+"""Schema drift: a page with too many unusable records, as after a change of the provider's format."""
 
 import logging
 from collections import Counter

@@ -17,7 +17,7 @@ from ingest_core.model.task import Task
 
 
 class Executor:
-    """Leases tasks and runs them, one after the other unless somebody runs several at once for it."""
+    """Leases tasks and runs them, one after the other unless the caller's `submit` runs several at once."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Executor:
         """Queue again what a flow run holds whose process is gone; how many tasks."""
         return len(self._queue.give_back_held(flow_run_id))
 
-    def take_up(self, flow_run_id: str) -> list[Due]:
+    def requeue_left_by(self, flow_run_id: str) -> list[Due]:
         """Queue again what earlier processes of this flow run left, be it failed or held; all of it, to be worked."""
         held = self._queue.give_back_held(flow_run_id)
         scope = WorkScope(ScopeKind.FLOW_RUN, flow_run_id)

@@ -20,7 +20,7 @@ from ingest_core.model.visible import visible
 
 MAX_RESTARTS = 5
 RESTARTS_OF_A_SCROLL = 2
-"""So often is a slice whose place is the provider's read anew as it is; then it is cut smaller."""
+"""Restarts of a slice whose position the provider keeps; after that it is cut smaller."""
 
 MAX_ATTEMPTS = 8
 FIRST_RETRY = timedelta(seconds=15)
@@ -29,7 +29,7 @@ INCOMPLETE = (ResliceReason.SHORTFALL, ResliceReason.UNSTABLE)
 """Reasons to cut a slice that was read to its end, and not completely."""
 
 BUDGET_PAUSE = timedelta(seconds=30)
-"""So long others come first when a task has spent its budget."""
+"""Delay of a task that has spent its budget."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _to_be_cut(walk: Walk, reason: ResliceReason | None, why: str, code: str) ->
 
 
 def given_back(walk: Walk) -> Ending:
-    """Asked to stop: somebody else goes on from the checkpoint."""
+    """Stopped: another attempt continues from the checkpoint."""
     error = {"level": ErrorLevel.L1.value, "code": "INTERRUPTED", "message": "interrupted; the task is queued again"}
     forgiven = walk.checkpoint.forgiven(walk.run.attempt_no)
     outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error, checkpoint=forgiven)

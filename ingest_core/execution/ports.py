@@ -21,16 +21,16 @@ class TaskQueue(Protocol):
     """A durable queue: at most one unexpired lease per task."""
 
     def claim(
-        self, owner: str, ttl_seconds: int, source: str | None = None, besides: Collection[str] = ()
+        self, owner: str, ttl_seconds: int, source: str | None = None, excluding: Collection[str] = ()
     ) -> Task | None:
-        """The most urgent task that is due, leased to `owner`, of no source `besides`; none when there is none."""
+        """The most urgent due task of a source not in `excluding`, leased to `owner`; None when there is none."""
 
     def claim_many(
-        self, owner: str, ttl_seconds: int, most: int, source: str | None = None, besides: Collection[str] = ()
+        self, owner: str, ttl_seconds: int, most: int, source: str | None = None, excluding: Collection[str] = ()
     ) -> list[Task]:
-        """Up to so many tasks that are due, the most urgent first, all leased to `owner`."""
+        """Up to `most` tasks that are due, the most urgent first, all leased to `owner`."""
 
-    def due(self, source: str | None = None, besides: Collection[str] = ()) -> list[Due]:
+    def due(self, source: str | None = None, excluding: Collection[str] = ()) -> list[Due]:
         """Which partitions have due tasks, in the order in which to serve them; nothing is leased.
 
         Every eighth look begins at the least urgent end, so that nothing starves.
@@ -61,9 +61,9 @@ class TaskQueue(Protocol):
         """Tasks that a flow run has begun and that are due to be worked again, the most urgent first."""
 
     def resting(self, source: str | None = None) -> list[Resting]:
-        """Which partitions' tasks wait because somebody, or a fuse, stopped them."""
+        """The partitions with tasks that an operator paused or a fuse stopped."""
 
-    def waiting(self, source: str | None = None, besides: Collection[str] = ()) -> timedelta | None:
+    def waiting(self, source: str | None = None, excluding: Collection[str] = ()) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
 
 
@@ -76,7 +76,7 @@ class Slot(Protocol):
 
     @property
     def lasts(self) -> bool:
-        """Whether it may serve another task: nobody else can have been given it meanwhile."""
+        """Whether it may serve another task: it cannot have been given to another worker meanwhile."""
 
     def release(self) -> None:
         """Give it back; others may have it."""
@@ -117,7 +117,7 @@ class WorkControl(Protocol):
         """Let these work again; those it was news to."""
 
     def fuse(self, partition: Partition, version: int, reason: str) -> bool:
-        """Stop a partition that cannot go on, unless somebody has changed its control since the claim."""
+        """Stop a partition that cannot go on, unless its control was changed since the claim."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class AnswerLost(Exception):
 
 
 class CredentialMissing(Exception):
-    """A secret that is referred to is not there; asking without it would be asking as somebody else."""
+    """A configured secret is missing; without it the request would be sent as another user."""
 
     code = "CREDENTIAL_MISSING"
 

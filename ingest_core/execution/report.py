@@ -40,7 +40,7 @@ class ExecuteReport:
     fused: int = 0
     """How many of the failures stopped their partition."""
     resting: list[Resting] = field(default_factory=list)
-    """Partitions whose tasks wait for somebody to resume them."""
+    """Partitions with tasks that wait for an operator to resume them."""
     held_up: bool = False
     """Whether what this run was to work first is among them."""
 

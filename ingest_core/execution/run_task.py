@@ -11,7 +11,7 @@ from functools import partial
 from threading import Event
 
 from ingest_core.cursor.ports import CursorStore
-from ingest_core.execution.collecting import rare_collections
+from ingest_core.execution.collecting import relaxed_gc
 from ingest_core.execution.completeness import Judgement, PassVerdict
 from ingest_core.execution.details import fetch_listed, fetch_whole
 from ingest_core.execution.drift import judge_drift
@@ -77,19 +77,19 @@ log = logging.getLogger(__name__)
 
 STOP_POLL_SECONDS = 0.2
 FINISH_SECONDS = 10.0
-"""So long is a page that was asked for awaited by a worker that is to end: it would have to be asked for again."""
+"""How long a stopping worker waits for a requested page, which would otherwise be requested again."""
 
 SHORTFALL_REMEDY = (
     "set pagination.total_kind: ESTIMATE if the total counts other things than records, or pagination.max_shortfall, or"
     " accept it with `patra retry --task ID --accept-shortfall --reason TEXT`"
 )
 
-TURN_SECONDS = 1.0
-"""So long may the next page's turn be awaited: a database of one writer would keep it until this page is written."""
+PERMIT_SECONDS = 1.0
+"""How long the next permit is waited for before a page is written: SQLite's only writer would block both."""
 
 
 class _Stopped(Exception):
-    """Somebody wants this worker to end."""
+    """This worker was asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Asked:
 
 
 class TaskRunner:
-    """Runs leased tasks; whatever happens, the task ends in a state somebody can go on from."""
+    """Runs leased tasks; every task ends in a state from which it can continue."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class TaskRunner:
         try:
             with LeaseKeeper(self._queue, task.lease) as keeper:
                 run = self._ledger.begin_run(task, flow or FlowRun())
-                with rare_collections():
+                with relaxed_gc():
                     walk = self._prepare(run, keeper)
                     outcome, summary = self._attempt(walk)
                 outcome, summary = self._finish(walk, outcome, summary)
@@ -194,7 +194,7 @@ class TaskRunner:
         return self._gate.live_rate(partition, detail.rate or task.spec.rate)
 
     def _nap(self, seconds: float) -> None:
-        """Wait for a turn, but not longer than somebody wants this worker to live."""
+        """Wait for a permit; _Stopped when this worker is asked to stop."""
         if self._stop.wait(seconds):
             raise _Stopped
 
@@ -248,7 +248,7 @@ class TaskRunner:
             stopped = self._stop.is_set()
             if not step.ends and not stopped:
                 asked = self._ask(walk, pool, checkpoint, batch.batch_no + 1, step)
-                walk.fetcher.permit_answered.wait(TURN_SECONDS)
+                walk.fetcher.permit_answered.wait(PERMIT_SECONDS)
             self._commit(walk, batch, page, checkpoint)
             walk.step = step
             if verdict and verdict.judgement != Judgement.COMPLETE:
@@ -319,7 +319,7 @@ class TaskRunner:
         return Asked(batch, request, str(offset), pool.submit(copy_context().run, _arrive, walk, batch, work))
 
     def _answer(self, walk: Walk, asked: Asked) -> Arrived:
-        """Wait for the page, as long as it is ours, and not for long once somebody wants this worker to end."""
+        """Wait for the page while the lease holds; for a short time only once this worker was asked to stop."""
         patience = FINISH_SECONDS
         while patience > 0:
             walk.keeper.check()

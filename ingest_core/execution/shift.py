@@ -23,16 +23,16 @@ NEAR = timedelta(minutes=5)
 """A wait for a lease or a scheduled task that is worth staying for."""
 
 STRETCH_SECONDS = 20.0
-"""So long a slot serves its partition before others of the same urgency that wait may have it."""
+"""How long a slot serves its partition before waiting partitions of the same priority may have it."""
 
 REFUSED_SECONDS = 3.0
-"""So long a partition that had no room is not asked again."""
+"""How long a full partition is not tried again."""
 
 LOST_CLAIMS = 3
-"""So often in a row nothing of a partition could be claimed, though tasks are due, before it counts as full."""
+"""Failed claims in a row, although tasks are due, after which a partition counts as full."""
 
 POLL_SECONDS = 2.0
-"""So often is looked for work that has appeared."""
+"""Polling interval for new work."""
 
 _SHORT_NAP = timedelta(milliseconds=300)
 _NEVER = float("inf")
@@ -46,7 +46,7 @@ class Bounds:
     max_tasks: int | None = None
     at_once: int = 1
     seconds: float | None = None
-    """No task is begun after so long; those that were begun are finished."""
+    """Time after which no task is started; started ones are finished."""
     until_idle: bool = False
     """Wait for leases and scheduled tasks that come free soon."""
     wait_for_work: bool = False
@@ -58,7 +58,7 @@ Submit = Callable[[Task], "Future[RunSummary]"]
 
 
 class Watch(Protocol):
-    """Somebody who looks on."""
+    """An observer of a shift."""
 
     def began(self, task: Task) -> None:
         """A task was claimed and is worked."""
@@ -67,10 +67,10 @@ class Watch(Protocol):
         """An attempt has ended."""
 
     def looked(self, in_hand: int) -> None:
-        """Now and then: so many tasks are being worked."""
+        """Called now and then with the number of tasks being executed."""
 
 
-class Nobody:
+class NoWatch:
     """A Watch that does not care."""
 
     def began(self, task: Task) -> None:
@@ -80,11 +80,11 @@ class Nobody:
         """An attempt has ended."""
 
     def looked(self, in_hand: int) -> None:
-        """Now and then: so many tasks are being worked."""
+        """Called now and then with the number of tasks being executed."""
 
 
 @dataclass
-class Lane:
+class InFlight:
     """One of the tasks that are worked side by side, and the slot it is worked in."""
 
     partition: Partition
@@ -95,7 +95,7 @@ class Lane:
 
 
 @dataclass
-class Spare:
+class IdleSlot:
     """A slot whose task has ended: the next task of its partition can have it."""
 
     partition: Partition
@@ -104,7 +104,7 @@ class Spare:
 
 
 def order_due(due: Sequence[Due], served: Mapping[Partition, float]) -> list[Due]:
-    """What to try in turn, where some partitions' slots are at hand and have served for so many seconds.
+    """What to try in turn, where some partitions have an idle slot, each with the seconds it has served.
 
     They go on while nothing more urgent waits, and for a stretch even if others of the same urgency wait longer.
     """
@@ -116,7 +116,7 @@ def order_due(due: Sequence[Due], served: Mapping[Partition, float]) -> list[Due
 
 
 class Shift:
-    """Claims tasks and has them worked, within its bounds; a stop lets what is in hand end in good order."""
+    """Claims tasks and has them worked, within its bounds; after a stop, tasks in flight end in good order."""
 
     def __init__(
         self,
@@ -138,18 +138,18 @@ class Shift:
         self._stop = stop
         self._slots = slots
         self._first = list(first)
-        self._watch = watch or Nobody()
+        self._watch = watch or NoWatch()
         self._clock = clock
         self._until = _NEVER if bounds.seconds is None else clock() + bounds.seconds
         self._begun = 0
-        self._lanes: list[Lane] = []
-        self._spare: list[Spare] = []
+        self._in_flight: list[InFlight] = []
+        self._idle_slots: list[IdleSlot] = []
         self._refused: dict[Partition, float] = {}
         self._lost: Counter[Partition] = Counter()
         self._report = report or ExecuteReport()
 
     def work(self) -> ExecuteReport:
-        """Work until the bounds are met, nothing is left to do, or somebody says stop."""
+        """Work until the bounds are met, nothing is left to do, or a stop."""
         try:
             while True:
                 self._collect()
@@ -159,7 +159,7 @@ class Shift:
                 if not self._wait():
                     return self._report
         except BaseException:
-            self._stop.set()  # what is in hand goes back to the queue
+            self._stop.set()  # tasks in flight go back to the queue
             raise
         finally:
             self._end()
@@ -169,8 +169,8 @@ class Shift:
         return in_bounds and not self._stop.is_set() and self._clock() < self._until
 
     def _begin(self) -> bool:
-        """Claim a task and have it worked; False when there is none, or too many are in hand."""
-        if len(self._lanes) >= self._bounds.at_once:
+        """Claim a task and have it worked; False when there is none, or too many are in flight."""
+        if len(self._in_flight) >= self._bounds.at_once:
             return False
         self._queue.give_back_expired()
         self._report.full = []
@@ -179,10 +179,10 @@ class Shift:
     def _begin_first(self) -> bool:
         """Begin one of the tasks that come before all others; one that cannot be claimed now comes with the others."""
         for due in list(self._first):
-            spare = self._slot_in(due.partition)
-            if spare is not None:
+            idle = self._slot_in(due.partition)
+            if idle is not None:
                 self._first.remove(due)
-                if self._begin_in(spare, due):
+                if self._begin_in(idle, due):
                     return True
         return False
 
@@ -192,40 +192,40 @@ class Shift:
         task = self._queue.claim(owner, ttl_seconds, self._bounds.source, self._report.unreachable)
         if task is None:
             return False
-        self._work(Spare(task.partition, None, self._clock()), task)
+        self._work(IdleSlot(task.partition, None, self._clock()), task)
         return True
 
     def _begin_due(self) -> bool:
         """Begin a task of the first partition in turn that has a slot and room."""
         now = self._clock()
-        served = {spare.partition: now - spare.since for spare in self._spare}
+        served = {idle.partition: now - idle.since for idle in self._idle_slots}
         found = self._queue.due(self._bounds.source, self._report.unreachable)
         self._lost = Counter({due.partition: self._lost[due.partition] for due in found})
         for due in order_due(found, served):
-            spare = self._slot_in(due.partition)
-            if spare is not None and self._begin_in(spare, due):
+            idle = self._slot_in(due.partition)
+            if idle is not None and self._begin_in(idle, due):
                 return True
             self._report.full.append(due.partition)
         return False
 
-    def _slot_in(self, partition: Partition) -> Spare | None:
-        """A slot of the partition: the one at hand, or another; none while there is no room."""
-        at_hand = next((spare for spare in self._spare if spare.partition == partition), None)
-        if at_hand is not None:
-            self._spare.remove(at_hand)
-            return at_hand
+    def _slot_in(self, partition: Partition) -> IdleSlot | None:
+        """A slot of the partition: an idle one, or a new one; None while there is none."""
+        found = next((idle for idle in self._idle_slots if idle.partition == partition), None)
+        if found is not None:
+            self._idle_slots.remove(found)
+            return found
         if self._refused.get(partition, -_NEVER) > self._clock():
             return None
-        if len(self._lanes) + len(self._spare) >= self._bounds.at_once:
-            _release(self._spare.pop(0).slot)
+        if len(self._in_flight) + len(self._idle_slots) >= self._bounds.at_once:
+            _release(self._idle_slots.pop(0).slot)
         slot = self._take(self._slots, partition) if self._slots is not None else None
         if slot is None and self._slots is not None:
             self._refused[partition] = self._clock() + REFUSED_SECONDS
             return None
-        return Spare(partition, slot, self._clock())
+        return IdleSlot(partition, slot, self._clock())
 
     def _take(self, slots: PartitionSlots, partition: Partition) -> Slot | None:
-        """A slot, if there is room; while nobody can say, there is none."""
+        """A slot, if one is free; None while the server does not answer."""
         try:
             return slots.take(partition)
         except Unreachable as error:
@@ -233,54 +233,54 @@ class Shift:
             self._lost[partition] += 1
             return None
 
-    def _begin_in(self, spare: Spare, due: Due) -> bool:
-        """Claim one of these and have it worked in the slot, which otherwise is at hand for others of its partition."""
+    def _begin_in(self, idle: IdleSlot, due: Due) -> bool:
+        """Claim one of these and run it in the slot, which is otherwise kept for other tasks of its partition."""
         try:
-            task = self._queue.claim_due(*self._claimant, due, spare.slot.caps if spare.slot else None)
+            task = self._queue.claim_due(*self._claimant, due, idle.slot.caps if idle.slot else None)
         except BaseException:
-            _release(spare.slot)
+            _release(idle.slot)
             raise
         if task is None and due.task_id is not None:
-            self._spare.append(spare)  # that one task is another's, or must wait; the partition's others need not
+            self._idle_slots.append(idle)  # that one task is another's, or must wait; the partition's others need not
         elif task is None:
             self._lost[due.partition] += 1
             self._refused[due.partition] = self._clock() + REFUSED_SECONDS
-            _release(spare.slot)
+            _release(idle.slot)
         else:
             del self._lost[due.partition]
-            self._work(spare, task)
+            self._work(idle, task)
         return task is not None
 
-    def _work(self, spare: Spare, task: Task) -> None:
+    def _work(self, idle: IdleSlot, task: Task) -> None:
         self._begun += 1
         self._watch.began(task)
         try:
             work = self._submit(task)
         except BaseException:
-            _release(spare.slot)
+            _release(idle.slot)
             raise
-        self._lanes.append(Lane(spare.partition, spare.slot, spare.since, task, work))
+        self._in_flight.append(InFlight(idle.partition, idle.slot, idle.since, task, work))
 
     def _collect(self) -> None:
-        """Take in what has ended; its slot is at hand for the next."""
-        for lane in [lane for lane in self._lanes if lane.work.done()]:
-            self._lanes.remove(lane)
-            if lane.slot is not None and lane.slot.lasts:
-                self._spare.append(Spare(lane.partition, lane.slot, lane.since))
+        """Take in what has ended; its slot is idle, ready for the next task."""
+        for running in [running for running in self._in_flight if running.work.done()]:
+            self._in_flight.remove(running)
+            if running.slot is not None and running.slot.lasts:
+                self._idle_slots.append(IdleSlot(running.partition, running.slot, running.since))
             else:
-                _release(lane.slot)
-            self._take_in(lane)
-        self._watch.looked(len(self._lanes))
+                _release(running.slot)
+            self._take_in(running)
+        self._watch.looked(len(self._in_flight))
 
-    def _take_in(self, lane: Lane) -> None:
-        summary = lane.work.result()
-        self._report.add(lane.task, summary)
-        self._watch.ended(lane.task, summary)
+    def _take_in(self, running: InFlight) -> None:
+        summary = running.work.result()
+        self._report.add(running.task, summary)
+        self._watch.ended(running.task, summary)
 
     def _wait(self) -> bool:
         """Wait until there may be something to do; False when there will be nothing."""
-        if self._lanes:
-            wait([lane.work for lane in self._lanes], POLL_SECONDS, FIRST_COMPLETED)
+        if self._in_flight:
+            wait([running.work for running in self._in_flight], POLL_SECONDS, FIRST_COMPLETED)
             return True
         return self._may_begin() and self._nap()
 
@@ -290,7 +290,9 @@ class Shift:
         if self._bounds.wait_for_work or self._first:
             self._stop.wait(max(min(POLL_SECONDS, left), 0))
             return True
-        if any(0 < times < LOST_CLAIMS for times in self._lost.values()):  # others were quicker, or nobody could say
+        if any(
+            0 < times < LOST_CLAIMS for times in self._lost.values()
+        ):  # others were quicker, or the server did not answer
             self._stop.wait(max(min(REFUSED_SECONDS, left), 0))
             return True
         if not self._bounds.until_idle:
@@ -305,17 +307,17 @@ class Shift:
 
     def _give_spare_back(self) -> None:
         """A slot without a task goes back at once."""
-        while self._spare:
-            _release(self._spare.pop().slot)
+        while self._idle_slots:
+            _release(self._idle_slots.pop().slot)
 
     def _end(self) -> None:
-        """Whatever happened, what is in hand ends before its slots go back."""
-        wait([lane.work for lane in self._lanes])
-        for lane in self._lanes:
-            if lane.work.exception() is None:
-                self._take_in(lane)
-            _release(lane.slot)
-        self._lanes.clear()
+        """Wait for tasks in flight before their slots are released, whatever happened."""
+        wait([running.work for running in self._in_flight])
+        for running in self._in_flight:
+            if running.work.exception() is None:
+                self._take_in(running)
+            _release(running.slot)
+        self._in_flight.clear()
         self._give_spare_back()
 
 

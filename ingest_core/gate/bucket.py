@@ -11,7 +11,7 @@ LONGEST_BACKLOG_SECONDS = 365 * 86_400.0
 
 @dataclass(frozen=True)
 class GateState:
-    """When the bucket would be full again, and until when nobody may ask."""
+    """When the bucket would be full again, and until when no permit is granted."""
 
     tat: datetime
     cooldown_until: datetime

@@ -1,4 +1,4 @@
-"""What an answer says of our haste: its status, Retry-After, and what is left of an allowance."""
+"""What an answer says about the request rate: its status, Retry-After, and the remaining quota."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ingest_core.model.spec import RateSpec
 MOST_DIGITS = 18
 
 UNTOLD_COOL_DOWN = timedelta(seconds=1)
-"""How long nobody asks after a 429 that does not say."""
+"""Pause after a 429 without Retry-After."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Feedback:
 
     @property
     def cool_down(self) -> timedelta | None:
-        """How long nobody may ask, if so."""
+        """The pause that the provider asks for, if any."""
         if self.status == TOO_MANY_REQUESTS:
             return self.retry_after or UNTOLD_COOL_DOWN
         return self.retry_after

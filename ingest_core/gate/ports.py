@@ -38,10 +38,10 @@ class RateGate(Protocol):
         """Take a turn; refused, and nothing taken, if it would come after the deadline."""
 
     def feedback(self, key: str, said: Feedback) -> None:
-        """What the provider said of our haste: nobody asks before it wants to be asked again."""
+        """Take in what the provider said about the rate: no permit is granted before its pause is over."""
 
     def closed(self, key: str) -> bool:
-        """Whether nobody may ask just now."""
+        """Whether no permit is granted now."""
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
         """The rate that holds today, whatever it was when the plan was made."""

@@ -71,7 +71,7 @@ A record that cannot be used is L3: it goes to quarantine, and its page goes on.
 
 
 def level_of(code: str) -> ErrorLevel:
-    """How bad a failure of that code is; what nobody foresaw is its task's own."""
+    """How bad a failure of that code is; an unforeseen one is its task's own."""
     return LEVELS.get(code, ErrorLevel.L2)
 
 
@@ -114,7 +114,7 @@ def error_of_status(
     if status in _FATAL:
         return UpstreamError(code, message, moved=False, level=ErrorLevel.L4, status=status)
     if status in retry_statuses:
-        # A refusal for haste is not an answer; any other failure may hide one.
+        # A refusal for too many requests is not an answer; any other failure may hide one.
         moved = status != TOO_MANY_REQUESTS
         return UpstreamError(code, message, moved=moved, level=ErrorLevel.L1, status=status, retry_after=retry_after)
     return UpstreamError(code, message, moved=False, level=ErrorLevel.L2, status=status)

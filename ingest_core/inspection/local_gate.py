@@ -27,13 +27,13 @@ class LocalGate:
         return Permit.after(wait)
 
     def feedback(self, key: str, said: Feedback) -> None:
-        """What the provider said of our haste: nobody asks before it wants to be asked again."""
+        """Take in what the provider said about the rate: no permit is granted before its pause is over."""
         if said.cool_down:
             state = self._states.get(key, GateState(EPOCH, EPOCH))
             self._states[key] = GateState(state.tat, max(state.cooldown_until, self._clock() + said.cool_down))
 
     def closed(self, key: str) -> bool:
-        """Whether nobody may ask just now."""
+        """Whether no permit is granted now."""
         return self._states.get(key, GateState(EPOCH, EPOCH)).cooldown_until > self._clock()
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:

@@ -56,7 +56,7 @@ class Rejected:
 
 
 MAX_DETAIL_FAILURES = 3
-"""An id whose details failed so often is not asked for again until somebody retries or releases it."""
+"""Failed attempts after which an id's details are not requested again until an operator retries or releases it."""
 
 
 @dataclass(frozen=True, slots=True)

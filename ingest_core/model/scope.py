@@ -1,4 +1,4 @@
-"""What somebody wants cancelled or tried again."""
+"""Which tasks an operator cancels or retries."""
 
 from dataclasses import dataclass
 from enum import StrEnum

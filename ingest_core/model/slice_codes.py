@@ -85,7 +85,7 @@ class ResliceReason(StrEnum):
 
 
 class SignalState(StrEnum):
-    """What became of an id that somebody wants refreshed."""
+    """State of an id that is to be refreshed."""
 
     OPEN = "OPEN"
     PLANNED = "PLANNED"

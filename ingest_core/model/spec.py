@@ -118,7 +118,7 @@ class PaginationSpec(Frozen):
 
 
 def id_paging(size: int) -> PaginationSpec:
-    """A walk along a list of ids, so many at a time."""
+    """A walk along a list of ids, `size` at a time."""
     return PaginationSpec(
         type=PaginationType.OFFSET,
         position=PagePosition.CLIENT,

@@ -16,10 +16,10 @@ from ingest_core.outbox.ports import Failure, MessageRefused, Outbox, Publisher,
 from ingest_core.outbox.retry import is_last, wait_after
 
 CLAIM_LIMIT = 100
-"""So many messages are leased, and the new ones among them sent together."""
+"""Messages leased at once; the new ones among them are sent together."""
 
 FAULTS_IN_A_ROW = 3
-"""After so many the publisher is left alone for a while."""
+"""Failures after which the publisher is not tried for a while."""
 
 NEAR = timedelta(minutes=5)
 """A wait that is worth staying for."""

@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 MAX_REFUSALS = 10
-"""A message that is refused is dead after so many attempts: about eight minutes."""
+"""Attempts after which a refused message is DEAD: about eight minutes."""
 
 MAX_ATTEMPTS = 100
-"""Any other failure is given so many: about a day."""
+"""Attempts after any other failure: about a day."""
 
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(minutes=15)
@@ -20,5 +20,5 @@ def wait_after(attempts: int, retry_after: timedelta | None = None) -> timedelta
 
 
 def is_last(attempts: int, *, refused: bool) -> bool:
-    """Whether a message that failed so often is given up."""
+    """Whether a message with this number of failures is DEAD."""
     return attempts >= (MAX_REFUSALS if refused else MAX_ATTEMPTS)

@@ -16,7 +16,7 @@ GUESSES = (EstimateMethod.CONSTANT, EstimateMethod.HISTORY)
 
 MAX_PROBES = 50
 PROBING_SECONDS = 30
-"""A plan asks the provider for sizes at most so often, and for about so long at the configured rate."""
+"""Maximum number of size requests of a plan, and their time at the configured rate."""
 
 
 def _share(records: int, part: timedelta, whole: timedelta) -> int:
@@ -119,7 +119,7 @@ class Probe(Protocol):
 
 @dataclass(frozen=True)
 class History:
-    """What similar windows held: so many records in so much time."""
+    """What similar windows held: records per span of time."""
 
     records: int
     span: timedelta

@@ -34,7 +34,7 @@ def evidence_since(cursor: CursorState | None, now: datetime) -> datetime:
 def decide_lag(
     configured: int, cursor: CursorState | None, arrivals: Arrivals, now: datetime, *, by_default: bool
 ) -> LagDecision:
-    """The lag a harvest keeps; a lag that somebody configured is never undercut."""
+    """The lag a harvest keeps; never below a configured lag."""
     least = min(LEAST_SECONDS, configured) if by_default else configured
     most = max(MOST_SECONDS, configured)
     known = cursor.lag_seconds if cursor and cursor.lag_seconds is not None else configured

@@ -233,4 +233,4 @@ class RetryStore(Protocol):
 
 
 FRESH = timedelta(days=1)
-"""So long is what the provider said of a window's size believed."""
+"""How long a size that the provider stated is used."""

@@ -67,7 +67,7 @@ def _begin(moment: datetime, unit: str) -> datetime:
 
 
 def _move(moment: datetime, unit: str, number: int) -> datetime:
-    """So many units later; a day that the month does not have is its last."""
+    """The moment this number of units later; a day that the month lacks becomes its last."""
     if unit in _ONE:
         return moment + number * _ONE[unit]
     years, month = divmod(moment.year * 12 + moment.month - 1 + number * _MONTHS[unit], 12)

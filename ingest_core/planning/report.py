@@ -17,7 +17,7 @@ from ingest_core.planning.slicing import SliceDraft
 
 TIMELINE_BINS = 48
 FIRST_SHOWN, LAST_SHOWN = 20, 5
-"""So many slices are named one by one, at either end."""
+"""Number of slices named one by one at either end."""
 
 
 @dataclass

@@ -8,16 +8,16 @@ from ingest_core.model.spec import SpecSnapshot
 from ingest_core.registry.unset import can_read_unset
 
 TARGET_PAGES = 20
-"""A slice has about so many pages where the Registry names no target."""
+"""Pages of a slice where the Registry names no target."""
 
 TOLERANCE = 1.2
-"""A slice is cut again when it is so many times the target."""
+"""A slice is cut again when it is this multiple of the target."""
 
 TINY_SHARE = 4
 """Slices that together are less than a quarter of the target are one."""
 
 ID_BATCHES = 10
-"""A slice of ids has so many detail requests."""
+"""Detail requests of a slice of ids."""
 
 LEAST_REQUESTS = 100
 LEAST_SECONDS = 1200
@@ -42,15 +42,15 @@ class Sizing:
         return self.target // TINY_SHARE
 
     def fits(self, records: int) -> bool:
-        """Whether so many records make one slice."""
+        """Whether this number of records makes one slice."""
         return records <= self.target * TOLERANCE and not self.above_cap(records)
 
     def above_cap(self, records: int) -> bool:
-        """Whether one query cannot give so many records."""
+        """Whether one query cannot give this number of records."""
         return self.cap is not None and records > self.cap
 
     def splits(self, records: int) -> bool:
-        """Whether a unit of time with so many records is split by the second field.
+        """Whether a unit of time with this number of records is split by the second field.
 
         A split that leaves out records which cannot be read on their own is made only where one query cannot read all.
         """
@@ -69,7 +69,7 @@ def sizing_of(spec: SpecSnapshot) -> Sizing:
 
 
 def expected_requests(spec: SpecSnapshot, records: int) -> int:
-    """How many requests reading so many records takes: pages, and their details."""
+    """Requests for reading this number of records: pages, and their details."""
     batches = -(-records // spec.detail.id_batch_size) if spec.detail else 0
     if spec.pagination is None:
         return max(1, batches)
@@ -82,7 +82,7 @@ def constant_estimate(spec: SpecSnapshot) -> int:
 
 
 def budget_of(spec: SpecSnapshot, records: int) -> BudgetPayload:
-    """What a slice of so many records may cost."""
+    """Budget of a slice with this number of records."""
     requests = expected_requests(spec, records)
     size = spec.paging.page_size if spec.pagination else max(records, 1)
     most = max(LEAST_REQUESTS, SLACK * requests)

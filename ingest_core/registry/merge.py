@@ -65,7 +65,7 @@ PLATFORM: dict[str, dict[str, Any]] = {
     "rate_limit": {"refill_rate_per_sec": 1.0, "burst_capacity": 1, "permit_cost": 1},
     "batching": {"id_batch_size": 200},
 }
-"""What holds where nobody says otherwise."""
+"""Platform defaults."""
 
 PLATFORM_DEFAULT = "platform default"
 

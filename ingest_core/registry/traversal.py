@@ -209,7 +209,7 @@ def _check_bounds(spec: WindowSpec, rules: BlockRules) -> None:
 
 
 AVAILABLE = frozenset({SliceStrategy.TIME.value})
-"""What a window can be cut by where nobody says what is installed."""
+"""Slice strategies assumed where the installed ones are not known."""
 
 
 def slicing_part(block: Merged, strategies: frozenset[str] | None, found: Findings) -> SlicingSpec:

@@ -209,7 +209,7 @@ def _lifetime(stated: Any) -> float:
 
 
 def _sendable(grant: Grant, request: Request) -> Grant:
-    """The grant, if the request can carry it: one left behind would be asking as somebody else."""
+    """The grant, if the request can carry it: a request without it would be sent as another user."""
     reference = request.auth.credential_ref or request.auth.signing_hook
     if grant.body and request.http.body_format is None:
         raise CredentialMissing(f"the credential {reference!r} belongs in a body, and a GET has none")

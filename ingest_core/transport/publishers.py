@@ -1,4 +1,4 @@
-"""Whom messages are sent to: a file, a web address, or somebody else's publisher."""
+"""Where messages are sent: a file, a web address, or an installed publisher."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

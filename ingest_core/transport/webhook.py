@@ -26,7 +26,7 @@ ANSWER_BYTES = 2000
 ANSWER_CHARS = 200
 
 _CLOSED_DOORS = frozenset({401, 403, 404, 405, 407, 408, 410, TOO_MANY_REQUESTS})
-"""They say nothing about the messages: nobody is let in, here or now."""
+"""Statuses that are not about the messages: access is refused."""
 
 
 class WebhookPublisher:

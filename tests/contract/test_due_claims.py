@@ -75,7 +75,7 @@ def test_only_due_work_of_active_partitions_and_the_source_asked_for_is_seen(sto
     )
     assert [due.partition.provenance_code for due in stores.queue.due()] == ["tapes"]
     assert stores.queue.due("films") == []
-    assert stores.queue.due(besides={"tapes"}) == []
+    assert stores.queue.due(excluding={"tapes"}) == []
 
 
 def test_every_eighth_look_begins_with_the_least_urgent(stores: Stores) -> None:
@@ -123,7 +123,7 @@ def test_claims_in_a_partition_share_nothing_and_heed_its_cap(stores: Stores, ot
     claimed = [task.lease.task_id for task in claims if task]
     claimed += [task.lease.task_id for _ in range(3) if (task := queues[0].claim_due("ann", TTL_SECONDS, due))]
     assert len(claimed) == len(set(claimed)) == 3
-    assert stores.queue.claim("ann", TTL_SECONDS, besides={"books"}) is None
+    assert stores.queue.claim("ann", TTL_SECONDS, excluding={"books"}) is None
 
 
 def test_a_slots_caps_are_held_by_the_leases_of_whoever_works(stores: Stores) -> None:

@@ -68,11 +68,11 @@ class Room:
     def give_back_expired(self) -> int:
         return 0
 
-    def due(self, source: str | None = None, besides: Collection[str] = ()) -> list[Due]:
+    def due(self, source: str | None = None, excluding: Collection[str] = ()) -> list[Due]:
         self.told.append("look")
         heads: dict[Partition, int] = {}
         for partition, priority in self.jobs.values():
-            if partition.provenance_code not in besides and source in (None, partition.provenance_code):
+            if partition.provenance_code not in excluding and source in (None, partition.provenance_code):
                 heads[partition] = min(priority, heads.get(partition, 9))
         levels = list(heads.values())
         order = sorted(heads.items(), key=lambda head: (head[1], self._turn(head[0])))
@@ -91,9 +91,9 @@ class Room:
         return self._claimed(fitting[0], owner, ttl_seconds) if fitting else None
 
     def claim(
-        self, owner: str, ttl_seconds: int, source: str | None = None, besides: Collection[str] = ()
+        self, owner: str, ttl_seconds: int, source: str | None = None, excluding: Collection[str] = ()
     ) -> Task | None:
-        found = self.due(source, besides)
+        found = self.due(source, excluding)
         return self.claim_due(owner, ttl_seconds, found[0]) if found else None
 
     def _claimed(self, number: int, owner: str, ttl_seconds: int) -> Task:
@@ -101,7 +101,7 @@ class Room:
         self.turns.append(partition)
         return cast(Task, Job(Lease(number, owner, 1, ttl_seconds), partition))
 
-    def waiting(self, source: str | None = None, besides: Collection[str] = ()) -> timedelta | None:
+    def waiting(self, source: str | None = None, excluding: Collection[str] = ()) -> timedelta | None:
         return None
 
     # The slots.
@@ -278,10 +278,10 @@ def test_no_more_tasks_are_begun_than_were_asked_for(room: Room) -> None:
 def test_a_shift_that_waits_for_work_takes_it_up_as_it_appears(room: Room) -> None:
     look = room.due
 
-    def later(source: str | None = None, besides: Collection[str] = ()) -> list[Due]:
+    def later(source: str | None = None, excluding: Collection[str] = ()) -> list[Due]:
         if room.now >= 20 and not room.turns:
             room.queue_up(BOOKS, 1)
-        return look(source, besides)
+        return look(source, excluding)
 
     room.due = later  # type: ignore[method-assign]
     report = work(room, wait_for_work=True, seconds=60)
@@ -317,10 +317,10 @@ def test_what_comes_first_is_waited_for_while_its_partition_is_full(room: Room) 
     room.caps = {TAPES: 0}
     look = room.due
 
-    def then_free(source: str | None = None, besides: Collection[str] = ()) -> list[Due]:
+    def then_free(source: str | None = None, excluding: Collection[str] = ()) -> list[Due]:
         if room.now > 30:
             room.caps = {}
-        return look(source, besides)
+        return look(source, excluding)
 
     room.due = then_free  # type: ignore[method-assign]
     report = work(room, first=[Due(TAPES, 7, 8)], seconds=300)

@@ -24,7 +24,7 @@ class IdStrategy:
         return None if spec.window is None else "it cuts refreshes by id; this plan follows a time filter"
 
     def pieces(self, context: SliceContext) -> Iterator[Piece]:
-        """Every id in one slice, each of so many detail requests."""
+        """Every id in one slice, each of a fixed number of detail requests."""
         size = ID_BATCHES * (context.spec.detail.id_batch_size if context.spec.detail else 1)
         buckets = context.spec.slicing.id_buckets
         grouped = _ranges(context.ids, size) if buckets is None else _buckets(context.ids, size, buckets)

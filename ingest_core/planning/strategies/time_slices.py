@@ -16,7 +16,7 @@ from ingest_core.planning.sizing import Sizing, sizing_of
 from ingest_core.planning.strategies.strategy import Piece, SliceContext
 
 JOINED_STEPS = 32
-"""Tiny neighbours are joined up to so many steps where the Registry sets no `max_window`."""
+"""Maximum steps of joined small neighbours where the Registry sets no `max_window`."""
 
 
 class TimeStrategy:

@@ -131,7 +131,7 @@ def _adopted_before(connection: sa.Connection, source: Namespace, target: Namesp
 
 
 def _stands_there(connection: sa.Connection, source: Namespace, theirs: sa.Row[Any], mine: sa.Row[Any]) -> bool:
-    """Whether there is nothing to take over; BadInput where it would go back, or over what nobody read."""
+    """Whether there is nothing to take over; BadInput where it would go back, or past time that was not read."""
     there, here, down = row_value(theirs), row_value(mine), bool(theirs.is_descending)
     if there == here:
         return True

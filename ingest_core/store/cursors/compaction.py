@@ -24,7 +24,7 @@ from ingest_core.store.schema.columns import in_namespace
 from ingest_core.store.schema.tables import ing_cursor_event, ing_schedule_instance
 
 BATCH = 1000
-"""So many events are replaced in one transaction."""
+"""Events replaced in one transaction."""
 
 
 class SqlCursorCompaction:
@@ -48,7 +48,7 @@ class SqlCursorCompaction:
             return int(connection.execute(sa.select(sa.func.count()).select_from(behind.subquery())).scalar_one())
 
     def compact(self, namespace: Namespace, older_than: timedelta) -> int:
-        """Replace events that were written so long ago; how many. A TOKEN has no frontier, and keeps its events."""
+        """Replace events older than this; how many. A TOKEN has no frontier, and keeps its events."""
         with self._database.read() as connection:
             ground = self._ground(connection, namespace, older_than)
         if ground is None:
@@ -154,7 +154,7 @@ def _clock_leapt(connection: sa.Connection, now: datetime, older_than: timedelta
     """Whether nothing was triggered since before the events would count as old, until less than a day ago.
 
     After a leap of the clock everything looks old, and what is not settled would be compacted for good. It may also be
-    that the installation stood still so long: then compaction waits for a day.
+    that the installation was stopped for that time: then compaction waits for a day.
     """
     table, lately = ing_schedule_instance, now - timedelta(days=1)
     last = sa.select(table.c.created_at).where(table.c.created_at < lately).order_by(table.c.id.desc()).limit(1)

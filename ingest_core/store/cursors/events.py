@@ -21,7 +21,7 @@ from ingest_core.store.schema.columns import in_namespace, namespace_values
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event
 
 CHUNK = 100
-"""So many events are read at once; a frontier stops at the first hole."""
+"""Events read at once; a frontier stops at the first hole."""
 
 COVERS = ing_cursor_event.c.event_type.in_([EventType.COVERAGE.value, EventType.COMPACT.value, EventType.ADOPT.value])
 """Whatever covers ground: readings, what they were compacted to, and ground taken over from another namespace."""

@@ -28,7 +28,7 @@ MOST_VOIDED = 1000
 """More events of one namespace than this are not voided without consent: it may be the present clock that is wrong."""
 
 
-def told_value(
+def value_of_events(
     connection: sa.Connection, namespace: Namespace, row: sa.Row[Any] | None, begun: sa.Row[Any] | None, now: datetime
 ) -> Any:
     """What the events say of a cursor's value, from the event that began it or from the row's anchor."""
@@ -50,7 +50,7 @@ def believed_value(connection: sa.Connection, namespace: Namespace, row: sa.Row[
     if not stands_ahead(row, now):
         value: datetime = row.normalized_instant
         return value
-    told: datetime = told_value(connection, namespace, row, anchor_event(connection, namespace), now)
+    told: datetime = value_of_events(connection, namespace, row, anchor_event(connection, namespace), now)
     return told
 
 
@@ -104,7 +104,7 @@ def set_back(
         while found := _future_events(connection, namespace, now, MOST_VOIDED):
             _void(connection, namespace, found, now)
         begun = _begin_now(connection, namespace, begun, now)
-    told = told_value(connection, namespace, row, begun, now)
+    told = value_of_events(connection, namespace, row, begun, now)
     if compare_with_events(row_value(row), told, descending=bool(row.is_descending)) != CursorVerdict.AHEAD:
         return False
     append_event(

@@ -38,7 +38,7 @@ def row_value(row: sa.Row[Any]) -> Any:
     return row.cursor_value if kind == CursorType.TOKEN else getattr(row, AXES[kind].value.name)
 
 
-def told_cursors() -> sa.Select[Any]:
+def cursors_with_query() -> sa.Select[Any]:
     """Cursors in order, with what tells them apart: the query and the campaign of the plan that last moved them."""
     cursor, instance, plan = ing_cursor, ing_schedule_instance, ing_plan
     columns = (instance.c.trigger_params, plan.c.expr_proto_snapshot, plan.c.record_remarks.label("plan_remarks"))
@@ -51,7 +51,7 @@ def told_cursors() -> sa.Select[Any]:
 
 
 def cursor_json(row: sa.Row[Any]) -> dict[str, Any]:
-    """A cursor as `told_cursors` finds it."""
+    """A cursor as `cursors_with_query` finds it."""
     expression = row.expr_proto_snapshot
     standing = None if expression == Const(value=True).json() else expression
     return {

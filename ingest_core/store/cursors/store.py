@@ -25,9 +25,9 @@ from ingest_core.store.cursors.future import has_future_events, set_back, void_f
 from ingest_core.store.cursors.rows import (
     cursor_json,
     cursor_row,
+    cursors_with_query,
     namespace_from,
     row_value,
-    told_cursors,
     value_columns,
 )
 from ingest_core.store.engine.database import Database
@@ -224,4 +224,4 @@ class SqlCursorStore:
     def cursors(self) -> list[dict[str, Any]]:
         """Every cursor as reports show it."""
         with self._database.read() as connection:
-            return [cursor_json(row) for row in connection.execute(told_cursors())]
+            return [cursor_json(row) for row in connection.execute(cursors_with_query())]

@@ -248,7 +248,7 @@ def insert_many(
 
 @contextmanager
 def one_at_a_time(connection: sa.Connection) -> Iterator[None]:
-    """Let nobody else upgrade until the block has committed; SQLite's writers are alone anyway."""
+    """Lock out other upgrades until the block has committed; SQLite has one writer anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
     if connection.dialect.name != "mysql":

@@ -8,7 +8,7 @@ from ingest_core.model.spec import RateSpec
 from ingest_core.store.gate.rate_gate import SqlRateGate
 
 FRESH_SECONDS = 10.0
-"""A cap that changes is noticed after so long."""
+"""Seconds after which a changed cap is noticed."""
 
 _NO_RATE = RateSpec(requests_per_second=1, burst=1)
 

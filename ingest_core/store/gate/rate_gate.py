@@ -53,12 +53,12 @@ class SqlRateGate:
         return self._database.transact(work)
 
     def feedback(self, key: str, said: Feedback) -> None:
-        """What the provider said of our haste: nobody asks before it wants to be asked again."""
+        """Take in what the provider said about the rate: no permit is granted before its pause is over."""
         if said.cool_down:
             self._cool_down(key, said.cool_down)
 
     def closed(self, key: str) -> bool:
-        """Whether nobody may ask just now."""
+        """Whether no permit is granted now."""
         with self._database.read() as connection:
             row = connection.execute(_state_query(key)).first()
             now = self._database.now(connection)

@@ -57,7 +57,7 @@ def close_runs(connection: sa.Connection, task_id: int, error: dict[str, Any], n
 
 
 def cancel_runs(connection: sa.Connection, task_ids: Sequence[int], error: dict[str, Any], now: datetime) -> None:
-    """Close the attempts and pages of tasks that nobody wants any more."""
+    """Close the attempts and pages of cancelled tasks."""
     close_batches(connection, task_ids, error, now, BatchStatus.SKIPPED)
     run, mine = ing_task_run, ing_task_run.c.task_id.in_(task_ids)
     move(connection, run, RunStatus.CANCELLED, mine, error=error, finished_at=now, updated_at=now)

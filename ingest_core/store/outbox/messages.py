@@ -16,7 +16,7 @@ from ingest_core.store.engine.dialect import locked
 from ingest_core.store.schema.tables import ing_outbox_message
 
 CHUNK = 1000
-"""So many rows are changed or deleted in one transaction."""
+"""Rows changed or deleted in one transaction."""
 
 LONGEST_DELAY = timedelta(days=1)
 """No message is leased or put off for longer; a time beyond that was written by a clock that was ahead."""
@@ -216,7 +216,7 @@ def _held(owner: str, messages: Sequence[Message]) -> list[sa.ColumnElement[bool
 
 
 def _free_messages(connection: sa.Connection, now: datetime, limit: int) -> Iterator[Message]:
-    """Due messages that are the first of their key and nobody's, locked, window after window."""
+    """Due messages that are the first of their key and not leased, locked, window after window."""
     window = limit * 2
     looked: sa.Row[Any] | None = None
     while True:

@@ -51,7 +51,7 @@ def write_messages(
         for message in messages
     ]
     statement = insert_new(connection.dialect.name, ing_outbox_message, "dedup_key")
-    if connection.dialect.insert_executemany_returning:  # so many rows in one statement, not one each
+    if connection.dialect.insert_executemany_returning:  # many rows in one statement, not one each
         statement = statement.returning(ing_outbox_message.c.id)
     connection.execute(statement, rows)
 

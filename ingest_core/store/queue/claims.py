@@ -59,10 +59,10 @@ def _urgency(head: Head) -> tuple[int, datetime, int]:
     return (head.priority, *head.turn)
 
 
-Besides = Collection[str]
+ExcludedSources = Collection[str]
 """Sources that are left alone."""
 
-NOBODY: Besides = ()
+NONE_EXCLUDED: ExcludedSources = ()
 Caps = Callable[[Partition], int | None]
 
 
@@ -76,12 +76,12 @@ def take_tasks(
     most: int,
     source: str | None,
     caps: Caps,
-    besides: Besides = NOBODY,
+    excluding: ExcludedSources = NONE_EXCLUDED,
     *,
     least_urgent: bool,
 ) -> list[int]:
-    """The ids of up to so many due tasks, locked; in the order of their urgency."""
-    heads = _heads(connection, now, source, besides, least_urgent=least_urgent)
+    """The ids of up to `most` due tasks, locked; in the order of their urgency."""
+    heads = _heads(connection, now, source, excluding, least_urgent=least_urgent)
     taken: list[int] = []
     served: set[int] = set()
     while heads and len(taken) < most:
@@ -91,10 +91,10 @@ def take_tasks(
         heads = [head for head in heads if head.priority != level]
         for head, ids in _deal(connection, now, equals, most - len(taken), taken, caps):
             taken += ids
-            served |= {head.control_id} if len(equals) > 1 else set()  # who is alone is in nobody's way
+            served |= {head.control_id} if len(equals) > 1 else set()  # a partition alone delays no other
         if least_urgent:
             least_urgent = False  # the rest of a larger claim is the most urgent again
-            heads = _heads(connection, now, source, besides, least_urgent=False) if len(taken) < most else []
+            heads = _heads(connection, now, source, excluding, least_urgent=False) if len(taken) < most else []
         elif len(taken) < most:
             heads += _after(connection, now, equals)
     _note_turns(connection, served, now)
@@ -102,12 +102,12 @@ def take_tasks(
 
 
 def due_work(
-    connection: sa.Connection, now: datetime, source: str | None, besides: Besides, *, least_urgent: bool
+    connection: sa.Connection, now: datetime, source: str | None, excluding: ExcludedSources, *, least_urgent: bool
 ) -> list[Due]:
     """Which partitions have due tasks, in the order in which to serve them; each with its first priority."""
-    heads = sorted(_heads(connection, now, source, besides, least_urgent=False), key=_urgency)
+    heads = sorted(_heads(connection, now, source, excluding, least_urgent=False), key=_urgency)
     if least_urgent and heads:
-        last = _heads(connection, now, source, besides, least_urgent=True)
+        last = _heads(connection, now, source, excluding, least_urgent=True)
         level = max(head.priority for head in last)
         chosen = sorted((head for head in last if head.priority == level), key=_urgency)
         heads = chosen + [head for head in heads if head not in chosen]
@@ -126,7 +126,7 @@ def take_due(connection: sa.Connection, now: datetime, due: Due, caps: Caps, slo
         return []
     asked = {"now": now, "share": 1, **partition_values(due.partition)}
     asked |= {"priority": due.priority} if due.task_id is None else {"task_id": due.task_id}
-    ids = list(connection.execute(_due_query(besides=False, named=due.task_id is not None), asked).scalars())
+    ids = list(connection.execute(_due_query(excluding=False, named=due.task_id is not None), asked).scalars())
     if ids and due.shared:
         _note_turns(connection, {control.id}, now)
     return ids
@@ -143,7 +143,7 @@ def _deal(
         share = _within_cap(connection, head.control_id, head.partition, caps, -(-most // waiting), taken)
         asked = {"priority": head.priority, "now": now, "share": share, **partition_values(head.partition)}
         asked |= {"taken": taken} if taken else {}
-        query = _due_query(besides=bool(taken), named=False)
+        query = _due_query(excluding=bool(taken), named=False)
         ids = list(connection.execute(query, asked).scalars()) if share > 0 else []
         if ids:
             most -= len(ids)
@@ -185,7 +185,7 @@ def _leased_query() -> sa.Select[Any]:
 
 
 @cache
-def _due_query(*, besides: bool, named: bool) -> sa.Select[Any]:
+def _due_query(*, excluding: bool, named: bool) -> sa.Select[Any]:
     """Due tasks of a partition and a priority, or one of its tasks by its id, locked; built once."""
     table = ing_task
     query = sa.select(table.c.id).where(
@@ -194,20 +194,20 @@ def _due_query(*, besides: bool, named: bool) -> sa.Select[Any]:
         table.c.scheduled_at <= sa.bindparam("now"),
         table.c.id == sa.bindparam("task_id") if named else table.c.priority == sa.bindparam("priority"),
     )
-    if besides:
+    if excluding:
         query = query.where(table.c.id.not_in(sa.bindparam("taken", expanding=True)))
     ordered = query.order_by(table.c.priority, table.c.scheduled_at, table.c.id)
     return locked(ordered.limit(sa.bindparam("share", type_=sa.Integer)), skip_locked=True)
 
 
 def _heads(
-    connection: sa.Connection, now: datetime, source: str | None, besides: Besides, *, least_urgent: bool
+    connection: sa.Connection, now: datetime, source: str | None, excluding: ExcludedSources, *, least_urgent: bool
 ) -> list[Head]:
     """Every active partition's first due priority, by one probe of the index each."""
     heads = []
     query = _heads_query(sourced=source is not None, least_urgent=least_urgent)
     for row in connection.execute(query, {"source": source} if source else {}).all():
-        if row.priority is not None and row.provenance_code not in besides:
+        if row.priority is not None and row.provenance_code not in excluding:
             served = (
                 row.claimed_at if row.claimed_at and row.claimed_at <= now else None
             )  # or it would come last for long

@@ -23,7 +23,7 @@ from ingest_core.store.schema.columns import PARTITION_COLUMNS, in_namespace
 from ingest_core.store.schema.tables import ing_cursor, ing_partition_control, ing_plan, ing_plan_slice, ing_task
 
 KNOWN_PLANS = 100
-"""Of so many plans a worker remembers how many slices they have."""
+"""Plans whose number of slices a worker keeps in memory."""
 
 
 class TaskLoader:

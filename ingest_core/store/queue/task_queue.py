@@ -18,10 +18,10 @@ from ingest_core.store.ledger.lease import fenced_update
 from ingest_core.store.ledger.settle import close_runs, settle_task
 from ingest_core.store.ledger.transitions import move_one
 from ingest_core.store.queue.claims import (
-    NOBODY,
-    Besides,
+    NONE_EXCLUDED,
     Caps,
     ClaimTurn,
+    ExcludedSources,
     active_partitions,
     due_work,
     no_caps,
@@ -52,30 +52,37 @@ class SqlTaskQueue:
         self._caps = caps
         self._loader = TaskLoader()
 
-    def claim(self, owner: str, ttl_seconds: int, source: str | None = None, besides: Besides = NOBODY) -> Task | None:
+    def claim(
+        self, owner: str, ttl_seconds: int, source: str | None = None, excluding: ExcludedSources = NONE_EXCLUDED
+    ) -> Task | None:
         """The most urgent task that is due, leased to `owner`; none when there is none."""
-        return next(iter(self.claim_many(owner, ttl_seconds, 1, source, besides)), None)
+        return next(iter(self.claim_many(owner, ttl_seconds, 1, source, excluding)), None)
 
     def claim_many(
-        self, owner: str, ttl_seconds: int, most: int, source: str | None = None, besides: Besides = NOBODY
+        self,
+        owner: str,
+        ttl_seconds: int,
+        most: int,
+        source: str | None = None,
+        excluding: ExcludedSources = NONE_EXCLUDED,
     ) -> list[Task]:
-        """Up to so many tasks that are due, the most urgent first, all leased to `owner`."""
+        """Up to `most` tasks that are due, the most urgent first, all leased to `owner`."""
         least_urgent = self._turn.comes_now()
         most = min(most, MAX_CLAIM)
 
         def work(connection: sa.Connection) -> list[Task]:
             now = self._database.now(connection)
-            ids = take_tasks(connection, now, most, source, self._caps, besides, least_urgent=least_urgent)
+            ids = take_tasks(connection, now, most, source, self._caps, excluding, least_urgent=least_urgent)
             return self._lease(connection, ids, owner, ttl_seconds, now)
 
         return self._database.transact(work)
 
-    def due(self, source: str | None = None, besides: Besides = NOBODY) -> list[Due]:
+    def due(self, source: str | None = None, excluding: ExcludedSources = NONE_EXCLUDED) -> list[Due]:
         """Which partitions have due tasks, in the order in which to serve them; nothing is leased."""
         least_urgent = self._turn.comes_now()
         with self._database.read() as connection:
             now = self._database.now(connection)
-            return due_work(connection, now, source, besides, least_urgent=least_urgent)
+            return due_work(connection, now, source, excluding, least_urgent=least_urgent)
 
     def claim_due(self, owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
         """One of these tasks, leased to `owner`; none when others were quicker, or there is no room."""
@@ -166,7 +173,7 @@ class SqlTaskQueue:
             return [_due(row) for row in connection.execute(due)]
 
     def resting(self, source: str | None = None) -> list[Resting]:
-        """Which partitions' tasks wait because somebody, or a fuse, stopped them."""
+        """The partitions with tasks that an operator paused or a fuse stopped."""
         table, queued = ing_partition_control, ing_task.c.status_code == TaskStatus.QUEUED.value
         stopped = sa.select(table).where(table.c.control_code != ControlState.ACTIVE.value)
         if source:
@@ -215,14 +222,14 @@ class SqlTaskQueue:
         if verdict.failed:
             settle_task(connection, row.plan_id, row.slice_id, TaskStatus.FAILED, now)
 
-    def waiting(self, source: str | None = None, besides: Besides = NOBODY) -> timedelta | None:
+    def waiting(self, source: str | None = None, excluding: ExcludedSources = NONE_EXCLUDED) -> timedelta | None:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
         with self._database.read() as connection:
             now = self._database.now(connection)
             due = [
                 moment
                 for partition in active_partitions(connection, source)
-                if partition.provenance_code not in besides
+                if partition.provenance_code not in excluding
                 for column, states in ((ing_task.c.leased_until, _LEASED), (ing_task.c.scheduled_at, ["QUEUED"]))
                 if (moment := _earliest(connection, in_partition(ing_task, partition), column, states)) is not None
             ]

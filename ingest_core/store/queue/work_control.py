@@ -36,7 +36,7 @@ from ingest_core.store.schema.tables import (
 )
 
 ChangeCheckpoint = Callable[[Checkpoint, int], Checkpoint]
-"""The checkpoint at which a task goes on after so many attempts, as an operator decided."""
+"""The checkpoint at which a task continues after an operator's retry, with its attempts."""
 
 _CHUNK = 500
 _CANCELLED = {"code": "CANCELLED", "message": "cancelled by an operator"}
@@ -75,7 +75,7 @@ class SqlWorkControl:
         return len(ids)
 
     def _cancel_whole(self, connection: sa.Connection, scope: WorkScope, plans: list[int]) -> None:
-        """A cancelled plan is cancelled, whatever has succeeded; nobody cuts slices that somebody has cancelled."""
+        """A cancelled plan is CANCELLED whatever has succeeded; cancelled slices are not re-sliced."""
         now = self._database.now(connection)
         if scope.kind == ScopeKind.PLAN:
             move(connection, ing_plan, PlanStatus.CANCELLED, ing_plan.c.id.in_(plans), updated_at=now)
@@ -187,7 +187,7 @@ class SqlWorkControl:
         connection.execute(statement.values(**values, created_at=now, updated_at=now))
 
     def fuse(self, partition: Partition, version: int, reason: str) -> bool:
-        """Stop a partition that cannot go on, unless somebody has changed its control since the claim."""
+        """Stop a partition that cannot go on, unless its control was changed since the claim."""
 
         def work(connection: sa.Connection) -> bool:
             table = ing_partition_control
@@ -213,7 +213,7 @@ def _failed_by(code: str) -> sa.ColumnElement[bool]:
 
 
 def _unfinished() -> sa.ColumnElement[bool]:
-    """Failed, or PARTIAL with nobody who cuts it smaller, of a plan that nobody has cancelled."""
+    """FAILED, or PARTIAL with no pending re-slice request, of a plan that is not cancelled."""
     request = ing_reslice_request
     cut = (ResliceStatus.OPEN.value, ResliceStatus.SERVED.value)
     asked = sa.select(request.c.id).where(request.c.task_id == ing_task.c.id, request.c.status_code.in_(cut)).exists()

@@ -138,7 +138,7 @@ class SqlQuarantineStore:
             return [_retryable(row) for row in connection.execute(query).mappings()]
 
     def settle(self, row_ids: Sequence[int], state: QuarantineState, reason: str) -> list[Settled]:
-        """Somebody has looked at these rows; what changed. BadInput, and nothing changes, when one is unknown."""
+        """Set the state of these rows; what changed. BadInput, and nothing changes, when one is unknown."""
         table, remarks = ing_quarantine, {"cause": "SETTLED", "reason": reason}
 
         def work(connection: sa.Connection) -> list[Settled]:

@@ -16,7 +16,7 @@ from ingest_core.store.registry.sources import open_rows
 from ingest_core.store.schema.tables import SOURCE_TABLES
 
 FRESH_SECONDS = 10.0
-"""A credential that changes is noticed after so long."""
+"""Seconds after which a changed credential is noticed."""
 
 _TABLES = ("reg_provenance", "reg_prov_endpoint_def", "reg_prov_credential")
 

@@ -28,8 +28,8 @@ from ingest_core.store.cursors.events import (
     value_text,
     whole_beyond,
 )
-from ingest_core.store.cursors.future import stands_ahead, told_value
-from ingest_core.store.cursors.rows import cursor_json, cursor_row, namespace_from, row_value, told_cursors
+from ingest_core.store.cursors.future import stands_ahead, value_of_events
+from ingest_core.store.cursors.rows import cursor_json, cursor_row, cursors_with_query, namespace_from, row_value
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.columns import in_namespace
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_plan_slice, ing_task
@@ -52,7 +52,7 @@ class SqlCursorReports:
         namespace: str | None = None,
     ) -> list[Namespace]:
         """The namespaces that have begun and fit; their keys may be given by their first characters."""
-        query = told_cursors().where(*_fits(ing_cursor, source, endpoint, operation, namespace))
+        query = cursors_with_query().where(*_fits(ing_cursor, source, endpoint, operation, namespace))
         with self._database.read() as connection:
             return [namespace_from(row) for row in connection.execute(query)]
 
@@ -74,7 +74,7 @@ class SqlCursorReports:
     def show(self, namespace: Namespace) -> dict[str, Any]:
         """Where a cursor stands, what moved it there, and what it waits for."""
         with self._database.read(snapshot=True) as connection:
-            row = connection.execute(told_cursors().where(in_namespace(ing_cursor, namespace))).one()
+            row = connection.execute(cursors_with_query().where(in_namespace(ing_cursor, namespace))).one()
             begun = anchor_event(connection, namespace)
             now = self._database.now(connection)
             holes, furthest = self._holes_beyond(connection, namespace, row, now)
@@ -202,7 +202,7 @@ class SqlCursorReports:
             if row is None and begun is None:
                 raise BadInput("CURSOR_UNKNOWN", "it has neither a cursor nor an anchor", where="cursor rebuild")
             now = self._database.now(connection)
-            told = told_value(connection, namespace, row, begun, now)
+            told = value_of_events(connection, namespace, row, begun, now)
             if row is None:
                 return Rebuilt(namespace, CursorVerdict.LOST, None, value_text(told))
             missing = [] if begun else [{"event": EventType.ANCHOR.value}]

@@ -52,7 +52,7 @@ class SqlWorkReports:
             ]
 
     def live_leases(self) -> dict[Partition, int]:
-        """How many tasks of each partition somebody works now; a lease that has run out is nobody's."""
+        """Number of unexpired leases of each partition."""
         key = [ing_task.c[name] for name in PARTITION_COLUMNS]
         leased = ing_task.c.status_code.in_([status.value for status in LEASED_TASKS])
         with self._database.read() as connection:

@@ -86,7 +86,7 @@ def refuse_other_schema(database: Database, *, upgrading: bool = False) -> None:
 
 
 def no_schema(shown_url: str) -> Refused:
-    """The refusal of a database that nobody has set up."""
+    """The refusal of a database without a schema."""
     return _schema_old(shown_url, "has no schema yet")
 
 

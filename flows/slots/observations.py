@@ -15,7 +15,7 @@ SlotCounts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Suspicion:
-    """A limit with more slots taken than leases behind them at every look since then; `least` is the smallest surplus."""
+    """A limit with more slots taken than leases behind them at every look since; `least` is the smallest surplus."""
 
     since: datetime
     least: int

@@ -255,6 +255,8 @@ def test_every_mapping_function_and_kind_of_expression_is_explained() -> None:
     assert {
         name for name in names if not any(one == name or (":" in name and one.startswith(name)) for one in told)
     } == set()
+    (functions,) = [table for table in _tables(_sections("reference/sources.md")["mapping"]) if "text" in table]
+    assert {one.partition(":")[0] for one in functions} == {name.removesuffix(":") for name in names}
     assert [kind for kind in EXPRESSION_KINDS if not any(one.startswith(f"{{{kind}:") for one in told)] == []
 
 

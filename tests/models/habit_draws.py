@@ -17,6 +17,7 @@ from tests.models.habits import (
     Habits,
     Kind,
     More,
+    Moved,
     Order,
     Source,
     Stop,
@@ -183,6 +184,8 @@ def cases(draw: st.DrawFn, profile: str = "anything") -> Drawn:
         given |= _tokens(draw)
     if kind in COUNTED:
         given["beyond"] = draw(_each(Beyond))
+    if kind == Kind.OFFSET:
+        given["moved"] = draw(rarely(Moved.UNSAID, _each(Moved)))
     if _chosen(draw, profile, "totals"):
         given |= _lengths(draw, size) | _hidden(draw, records)
     if _chosen(draw, profile, "churn"):

@@ -75,6 +75,7 @@ class Page:
     total: int | None = None
     next: str | None = None
     more: bool | None = None
+    moved: int | None = None
     status: int = 200
     error: str | None = None
 

@@ -39,6 +39,7 @@ from tests.models.habits import (
     Habits,
     Kind,
     More,
+    Moved,
     Order,
     Stop,
     Tail,
@@ -189,7 +190,8 @@ class HabitProvider:
         shortened = rows if habits.kind == Kind.PAGE else self._length(page, rows)
         slots = result[skip : skip + shortened]
         left = skip + len(slots) < len(result)
-        return Page(self._visible(slots), total, None, self._more(left, page))
+        moved = {Moved.UNSAID: None, Moved.RIGHT: len(slots), Moved.ASKED: rows}[habits.moved]
+        return Page(self._visible(slots), total, None, self._more(left, page), moved)
 
     def _length(self, page: int, rows: int) -> int:
         habits = self.habits
@@ -319,7 +321,7 @@ class HabitProvider:
             return {"error": page.error}
         content: dict[str, Any] = {"items": [self._item(one) for one in page.books]}
         onward = f"{URL}?t={page.next}" if page.next and self.habits.kind == Kind.URL else page.next
-        given = {"total": page.total, "next": onward, "more": page.more}
+        given = {"total": page.total, "next": onward, "more": page.more, "moved": page.moved}
         return content | {name: value for name, value in given.items() if value is not None}
 
     def _whole(self, request: Request) -> Response:

@@ -25,6 +25,14 @@ class Kind(Word):
 LINKED = (Kind.TOKEN, Kind.URL)
 
 
+class Moved(Word):
+    """What a page of an OFFSET walk says of how far it moved."""
+
+    UNSAID = "UNSAID"
+    RIGHT = "RIGHT"
+    ASKED = "ASKED"  # as many as were asked for, however many were given
+
+
 class Order(Word):
     """The order of a result."""
 
@@ -178,6 +186,7 @@ class Habits(Readable):
     """Records of the last page that a linked page repeats."""
     served: int | None = None
     """Most records of a page, whatever is asked for."""
+    moved: Moved = Moved.UNSAID
     short_every: int = 0
     """Every n-th page of an offset or linked walk has a record less; 1 is every page."""
     empty_after: int | None = None
@@ -250,6 +259,7 @@ def blocks_of(habits: Habits, source: Source) -> dict[str, Any]:
         "type": habits.kind.value,
         "max_page_size": habits.size,
         "page_size": habits.size,
+        "step": None if habits.moved == Moved.UNSAID else "$.moved",
         "has_more": None if habits.more == More.UNSAID else "$.more",
         "empty_page": source.empty_page,
         "total_kind": source.total_kind,

@@ -1,19 +1,28 @@
-"""Prefect's server with its garbage collected apart: on SQLite it would else stand still, a minute at a time.
+"""Prefect's server on SQLite, with two remedies: garbage is collected in a thread, and write transactions queue.
 
 The server works in one thread, and each connection to SQLite in one of its own. What a statement that found the
 database locked leaves behind is garbage, and whichever thread collects it waits for the statement's connection. If that
 connection waits for its turn to write, and whoever writes waits for the server's thread to let it go on, a collection
 in that thread ends only when SQLite gives up, after sixty seconds.
+
+Prefect begins a write transaction as a reader. If another one commits before its first write, SQLite refuses that write
+at once with "database is locked", however long the timeout is, and an event of a run may be lost to the automations.
+Here a transaction holds the database's write lock from its beginning, and those of one process wait in line for it.
 """
 
+import asyncio
 import gc
 import runpy
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from threading import Thread
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import prefect.server.api.server as prefect_server
+from prefect.server.database.configurations import SQLITE_BEGIN_MODE, AioSqliteConfiguration
 from starlette.types import ASGIApp
 
 from deployments.visitors import OwnVisitors
@@ -26,10 +35,14 @@ ROUND_SECONDS = 0.5
 _ROUNDS = ((120, 2), (10, 1), (1, 0))
 """How many rounds apart each generation is collected: the oldest once a minute."""
 
+LINE_SECONDS = 30.0
+"""The longest wait in line; after that, SQLite's own lock decides who writes."""
+
 
 def main() -> None:
     """Run `prefect server start` in this process."""
     _answer_own_visitors()
+    queue_write_transactions()
     gc.disable()
     Thread(target=_collect, name="garbage", daemon=True).start()
     sys.argv = ["prefect", "server", "start", *sys.argv[1:]]
@@ -48,6 +61,43 @@ def _answer_own_visitors() -> None:
         return OwnVisitors(build(*arguments, **options), others, remedy, in_process=IN_MEMORY_HOST)
 
     prefect_server.create_app = guarded  # type: ignore[assignment]  # served, it is only called
+
+
+def queue_write_transactions() -> None:
+    """Have Prefect's transactions on SQLite begin as writers, one after the other in each event loop."""
+    begin = AioSqliteConfiguration.begin_transaction
+    lines: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def begin_in_line(
+        configuration: AioSqliteConfiguration, session: Any, with_for_update: bool = False
+    ) -> AsyncIterator[Any]:
+        if SQLITE_BEGIN_MODE.get() is not None:  # inside a transaction, which waits for this one
+            async with begin(configuration, session, with_for_update) as transaction:
+                yield transaction
+            return
+        line = lines.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+        async with _place_in(line), begin(configuration, session, with_for_update=True) as transaction:
+            await session.connection()  # BEGIN IMMEDIATE
+            if not with_for_update:
+                SQLITE_BEGIN_MODE.set("DEFERRED")  # sessions opened meanwhile, which only read, take no lock
+            yield transaction
+
+    AioSqliteConfiguration.begin_transaction = begin_in_line  # type: ignore[assignment]
+
+
+@asynccontextmanager
+async def _place_in(line: asyncio.Lock) -> AsyncIterator[None]:
+    """The lock, or after a long wait nothing: a transaction that waits for another's must not wait for ever."""
+    try:
+        await asyncio.wait_for(line.acquire(), LINE_SECONDS)
+    except TimeoutError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        line.release()
 
 
 def _collect() -> None:

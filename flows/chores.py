@@ -1,11 +1,14 @@
 """The parts of housekeeping: each may run at any time, also beside itself, and says what it did, if anything."""
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from threading import Timer
 from types import MappingProxyType
 
+from flows.deploying.schedule_parameters import RESTORED, keep_schedule_parameters
 from flows.parameters import HousekeepingPart
+from flows.prefect_api.client import open_prefect
+from flows.prefect_api.history import delete_idle_runs
 from flows.slots.audit import reconcile_slots
 from flows.slots.limits import keep_limits
 from ingest_core.bootstrap import App
@@ -44,6 +47,13 @@ def reap_leases(app: App) -> str:
 def keep_caps(app: App) -> str:
     """Bring Prefect's limits in step with the Registry."""
     return "; ".join(map(str, keep_limits(app)))
+
+
+def keep_schedules(_app: App) -> str:
+    """Restore parameters of schedules that a switch in the UI has emptied."""
+    with open_prefect() as client:
+        restored = keep_schedule_parameters(client)
+    return "; ".join(f"schedule {name}: {RESTORED}" for name in restored)
 
 
 def audit_slots(app: App) -> str:
@@ -111,10 +121,18 @@ def merge_records(app: App) -> str:
     return "; ".join(describe_merge(merge.json()) for merge in merges)
 
 
+def prune_history(_app: App) -> str:
+    """Delete runs that did nothing from Prefect's history. It says nothing, or each round would have done something."""
+    with open_prefect() as client:
+        delete_idle_runs(client, datetime.now(UTC))
+    return ""
+
+
 CHORES: Mapping[HousekeepingPart, Callable[[App], str]] = MappingProxyType(
     {
         HousekeepingPart.REAP_LEASES: reap_leases,
         HousekeepingPart.KEEP_LIMITS: keep_caps,
+        HousekeepingPart.KEEP_SCHEDULES: keep_schedules,
         HousekeepingPart.RECONCILE_SLOTS: audit_slots,
         HousekeepingPart.REPAIR_CURSORS: repair_cursors,
         HousekeepingPart.SERVE_RESLICES: serve_waiting_reslices,
@@ -122,5 +140,6 @@ CHORES: Mapping[HousekeepingPart, Callable[[App], str]] = MappingProxyType(
         HousekeepingPart.PRUNE_OUTBOX: prune_outbox,
         HousekeepingPart.COMPACT_CURSORS: compact_cursors,
         HousekeepingPart.MERGE_RECORDS: merge_records,
+        HousekeepingPart.PRUNE_HISTORY: prune_history,
     }
 )

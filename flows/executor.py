@@ -22,7 +22,9 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.execution.page import tags_of
 from flows.execution.progress import ExecutionWatch
+from flows.execution.urgent_chores import UrgentChores
 from flows.parameters import ExecuteParameters
+from flows.prefect_api.run_name import is_scheduled
 from flows.process.application import open_app
 from flows.process.logs import end_by_state
 from flows.process.signals import stopped_by_signals
@@ -118,7 +120,7 @@ def _left_before(app: App, flow_run_id: str) -> list[Due]:
 
 def _bounds(app: App, parameters: ExecuteParameters, flow_run_id: str) -> Bounds:
     """What the run may take on: all its attempts together stay below what Prefect can show well."""
-    bounds, before = parameters.bounds(), app.readside.attempts_of(flow_run_id)
+    bounds, before = parameters.bounds(scheduled=is_scheduled()), app.readside.attempts_of(flow_run_id)
     left = MOST_TASK_RUNS - before
     if left <= 0:
         raise Refused(
@@ -188,7 +190,7 @@ def _execute(parameters: ExecuteParameters, flow_run_id: str) -> State[Any]:
         run = RunContext(app)
         token = _run_context.set(run)
         try:
-            with Slots(app) as slots, ExecutionWatch(app, parameters) as watch:
+            with Slots(app) as slots, UrgentChores(), ExecutionWatch(app, parameters) as watch:
                 first = _left_before(app, flow_run_id)
                 bounds, submit = _bounds(app, parameters, flow_run_id), partial(_submit, run)
                 report = ExecuteReport()

@@ -10,6 +10,7 @@ from prefect.states import Completed
 
 from flows.chores import CHORES
 from flows.parameters import HousekeepingParameters, HousekeepingPart
+from flows.prefect_api.history import NOTHING_TO_DO
 from flows.process.application import open_app
 
 PART_SECONDS = 120
@@ -27,12 +28,12 @@ def do_part(part: HousekeepingPart) -> str:
     """One part, with an application of its own."""
     with open_app() as app:
         said = CHORES[part](app)
-    get_run_logger().info(said or "nothing to do")
+    get_run_logger().info(said or NOTHING_TO_DO)
     return said
 
 
 def due_parts(scheduled: datetime) -> list[HousekeepingPart]:
-    """The parts of a run that was scheduled for then: tidying up is for the first minute of an hour."""
+    """The parts of a run that was scheduled for then: some are for the first run of an hour."""
     return [part for part in HousekeepingPart if part not in HOURLY or scheduled.minute == 0]
 
 
@@ -49,7 +50,7 @@ def housekeeping(parameters: HousekeepingParameters) -> State[Any]:
     if failures:
         raise HousekeepingFailed(f"{len(failures)} of {len(parts)} parts failed: " + "; ".join(failures))
     done = [said for end in ends.values() if (said := end.result())]
-    return Completed(message="; ".join(done) or "nothing to do")
+    return Completed(message="; ".join(done) or NOTHING_TO_DO)
 
 
 def _reason(end: State[Any]) -> str:

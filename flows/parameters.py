@@ -306,10 +306,11 @@ class ExecuteParameters(Form):
         title="Until idle",
         description="Also wait for leases and scheduled tasks that come free soon; end when none will.",
     )
-    wait_for_work: bool = Field(
-        default=False,
+    wait_for_work: bool | None = Field(
+        default=None,
         title="Wait for work",
-        description="Stay for all of these minutes, and take up work as it appears. Meant for schedules.",
+        description="Stay for all of these minutes, and execute tasks as they are planned. "
+        "Left out: yes if a schedule started the run, otherwise no.",
     )
 
     @property
@@ -317,15 +318,19 @@ class ExecuteParameters(Form):
         """What is worked, as the run's name says it."""
         return self.source or "all sources"
 
-    def bounds(self) -> Bounds:
-        """What the executor may take on, and how long it stays."""
+    def waits(self, *, scheduled: bool) -> bool:
+        """Whether the run stays without work. Parameters of a schedule get lost in the UI, so none is needed."""
+        return scheduled if self.wait_for_work is None else self.wait_for_work
+
+    def bounds(self, *, scheduled: bool = False) -> Bounds:
+        """What the executor may take on, and how long it stays; `scheduled` if a schedule started the run."""
         return Bounds(
             source=self.source or None,
             max_tasks=self.max_tasks,
             at_once=self.at_once,
             seconds=60 * self.minutes,
             until_idle=self.until_idle,
-            wait_for_work=self.wait_for_work,
+            wait_for_work=self.waits(scheduled=scheduled),
         )
 
 
@@ -334,6 +339,7 @@ class HousekeepingPart(StrEnum):
 
     REAP_LEASES = "reap leases"
     KEEP_LIMITS = "keep limits"
+    KEEP_SCHEDULES = "keep schedules"
     RECONCILE_SLOTS = "reconcile slots"
     REPAIR_CURSORS = "repair cursors"
     SERVE_RESLICES = "serve re-slice requests"
@@ -341,6 +347,7 @@ class HousekeepingPart(StrEnum):
     PRUNE_OUTBOX = "prune outbox"
     COMPACT_CURSORS = "compact cursors"
     MERGE_RECORDS = "merge records"
+    PRUNE_HISTORY = "prune history"
 
 
 class HousekeepingParameters(Form):
@@ -349,5 +356,6 @@ class HousekeepingParameters(Form):
     parts: list[HousekeepingPart] = Field(
         default_factory=list,
         title="Parts",
-        description="Only these. If none is named, all that are due: the three that tidy up are due once an hour.",
+        description="Only these. If none is named, all that are due: "
+        "prune outbox, compact cursors and merge records are due once an hour.",
     )

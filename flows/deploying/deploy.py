@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from prefect.client.orchestration import SyncPrefectClient
 from prefect.exceptions import PrefectHTTPStatusError
 
 from flows.deploying.automations import keep_automation
@@ -10,6 +11,7 @@ from flows.deploying.deployments import PresentDeployment, remove_obsolete
 from flows.deploying.harvests import harvest_deployments
 from flows.deploying.pools import keep_pool
 from flows.deploying.report import ChangeKind, Changes, DeployChange, DeployReport, Did
+from flows.deploying.schedule_parameters import RESTORED, keep_schedule_parameters
 from flows.deploying.schedules import declared_schedules, executors_present
 from flows.prefect_api.client import PLANNER, open_prefect, server_url
 from flows.slots.limits import LimitChange, keep_limits
@@ -40,6 +42,7 @@ def deploy(app: App, options: DeployOptions) -> DeployReport:
             for one in declared:
                 _keep_deployment(PresentDeployment(client, one), sources, options, changes)
             remove_obsolete(client, declared, changes)
+            _keep_parameters(client, changes)
             for automation in declared_automations():
                 keep_automation(client, automation, changes)
         # Last: how much each source may do depends on how many are scheduled.
@@ -47,6 +50,11 @@ def deploy(app: App, options: DeployOptions) -> DeployReport:
     except PrefectHTTPStatusError as error:
         raise PatraError("PREFECT_REFUSED", str(error), where=f"Prefect server {server}") from error
     return DeployReport(server, pool, [*limits, *changes.made], options.dry_run)
+
+
+def _keep_parameters(client: SyncPrefectClient, changes: Changes) -> None:
+    restored = keep_schedule_parameters(client, dry_run=changes.dry_run)
+    changes.made += [DeployChange(ChangeKind.SCHEDULE, name, Did.UPDATED, RESTORED) for name in restored]
 
 
 def _of_limit(one: LimitChange) -> DeployChange:

@@ -1,5 +1,6 @@
 """Deployments and their schedules on a server."""
 
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -9,7 +10,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate
 from prefect.client.schemas.objects import ConcurrencyOptions
 from prefect.client.schemas.responses import DeploymentResponse
-from prefect.client.schemas.schedules import construct_schedule
+from prefect.client.schemas.schedules import IntervalSchedule, construct_schedule
 from prefect.exceptions import ObjectNotFound
 from prefect.utilities.callables import parameter_schema
 
@@ -17,7 +18,7 @@ from flows.deploying.declared import DeclaredDeployment
 from flows.deploying.forms import form_schema
 from flows.deploying.harvests import obsolete_harvests
 from flows.deploying.report import ChangeKind, Changes, DeployChange, Did
-from flows.deploying.schedules import PresentSchedule, WantedSchedule, is_missing, is_obsolete
+from flows.deploying.schedules import PresentSchedule, WantedSchedule, is_missing, is_obsolete, is_outdated
 from flows.prefect_api.client import PLANNER, deployments_of
 from ingest_core import __version__
 
@@ -42,7 +43,7 @@ class PresentDeployment:
         found = self._found
         if found is None:
             return []
-        return [PresentSchedule(found.id, one.id, one.slug) for one in found.schedules]
+        return [PresentSchedule(found.id, one.id, one.slug, _interval(one.schedule)) for one in found.schedules]
 
     def keep(self, codes: list[str], changes: Changes) -> None:
         """Make it as declared, with these sources to choose from."""
@@ -61,6 +62,11 @@ class PresentDeployment:
             if is_obsolete(one, wanted):
                 remove = partial(self._client.delete_deployment_schedule, one.deployment_id, one.id)
                 changes.make(remove, DeployChange(ChangeKind.SCHEDULE, f"{self.name} {one.slug}", Did.REMOVED))
+            for new in (new for new in wanted if is_outdated(one, new)):
+                change = partial(self._set_timing, one, new)
+                changes.make(
+                    change, DeployChange(ChangeKind.SCHEDULE, f"{self.name} {one.slug}", Did.UPDATED, "interval")
+                )
         missing = [new for new in wanted if is_missing(new, self.schedules)]
         made = [DeployChange(ChangeKind.SCHEDULE, f"{self.name} {new.slug}", Did.CREATED, new.state) for new in missing]
         changes.make(partial(self._add_schedules, missing), *made)
@@ -112,6 +118,13 @@ class PresentDeployment:
         ]
         self._client.create_deployment_schedules(self._found.id, new)
 
+    def _set_timing(self, present: PresentSchedule, wanted: WantedSchedule) -> None:
+        assert self._found, f"deployment {self.name} has a schedule"
+        # Prefect empties the parameters of a schedule that is changed without them.
+        (kept,) = [one.parameters for one in self._found.schedules if one.id == present.id]
+        timing = construct_schedule(**wanted.timing)
+        self._client.update_deployment_schedule(present.deployment_id, present.id, schedule=timing, parameters=kept)
+
     def _read(self) -> DeploymentResponse | None:
         try:
             return self._client.read_deployment_by_name(self.name)
@@ -132,6 +145,10 @@ def _load(entrypoint: str) -> Flow[Any, Any]:
     module, _, name = entrypoint.rpartition(".")
     flow: Flow[Any, Any] = getattr(import_module(module), name)
     return flow
+
+
+def _interval(schedule: Any) -> timedelta | None:
+    return schedule.interval if isinstance(schedule, IntervalSchedule) else None
 
 
 def _present(found: DeploymentResponse, name: str) -> Any:

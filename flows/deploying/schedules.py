@@ -10,6 +10,9 @@ _EXECUTOR = "executor-"
 _OURS = re.compile(rf"{_EXECUTOR}(\d+)")
 _TIMING = ("interval", "anchor_date", "cron", "timezone")
 
+FORMER_INTERVALS = {"housekeeping": timedelta(seconds=60)}
+"""Intervals of earlier versions, by the schedule's slug: they are replaced, since no user chose them."""
+
 
 @dataclass(frozen=True)
 class WantedSchedule:
@@ -33,6 +36,8 @@ class PresentSchedule:
     deployment_id: UUID
     id: UUID
     slug: str | None
+    interval: timedelta | None = None
+    """None for a schedule by cron or rule."""
 
 
 def declared_schedules(declared: list[dict[str, Any]], executors: int) -> list[WantedSchedule]:
@@ -75,6 +80,12 @@ def executors_present(present: list[PresentSchedule]) -> int:
 def is_missing(wanted: WantedSchedule, present: list[PresentSchedule]) -> bool:
     """Whether it has to be made; one that is there stays as its user left it."""
     return all(one.slug != wanted.slug for one in present)
+
+
+def is_outdated(present: PresentSchedule, wanted: WantedSchedule) -> bool:
+    """Whether it has the interval of an earlier version."""
+    former = FORMER_INTERVALS.get(wanted.slug)
+    return present.slug == wanted.slug and former is not None and present.interval == former
 
 
 def is_obsolete(one: PresentSchedule, wanted: list[WantedSchedule]) -> bool:

@@ -10,7 +10,8 @@ from prefect.states import Completed, Failed
 
 from flows.parameters import PlanForm
 from flows.planning.page import plan_headline, plan_page
-from flows.prefect_api.run_name import label_run, show_page
+from flows.prefect_api.executors import start_executor_if_none
+from flows.prefect_api.run_name import is_scheduled, label_run, show_page
 from flows.process.application import open_app
 from flows.text.wording import counted
 from ingest_core.model.codes import SchedulerCode, TriggerType
@@ -52,6 +53,7 @@ def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanR
     name = _name(request, report.plan.start, report.plan.end)  # a plan that was there has its own window
     if not dry_run:
         label_run(name, [*_tags(report.partition), *_plan_tags(report)])
+        start_executor_if_none(request.source)
     show_page(plan_page(report), f"{name}: {plan_headline(report)}")
     return report
 
@@ -63,12 +65,11 @@ def _due() -> datetime:
 
 def _trigger() -> Trigger:
     """This flow run is the trigger: retrying it continues the same plan."""
-    scheduled = "auto-scheduled" in (runtime.flow_run.tags or [])
     return Trigger(
         SchedulerCode.PREFECT,
         key=str(runtime.flow_run.id),
         job_id=runtime.deployment.name,
-        type=TriggerType.SCHEDULE if scheduled else TriggerType.MANUAL,
+        type=TriggerType.SCHEDULE if is_scheduled() else TriggerType.MANUAL,
     )
 
 

@@ -68,9 +68,17 @@ def reaching_prefect() -> Iterator[None]:
         raise _unreachable("no server is named") from error
 
 
+def all_deployments(client: SyncPrefectClient) -> list[DeploymentResponse]:
+    """Every deployment of the server."""
+    return _deployments(client, None)
+
+
 def deployments_of(client: SyncPrefectClient, flow: str) -> list[DeploymentResponse]:
     """Every deployment of a flow."""
-    named = FlowFilter(name=FlowFilterName(any_=[flow]))
+    return _deployments(client, FlowFilter(name=FlowFilterName(any_=[flow])))
+
+
+def _deployments(client: SyncPrefectClient, named: FlowFilter | None) -> list[DeploymentResponse]:
     found: list[DeploymentResponse] = []
     while page := client.read_deployments(flow_filter=named, limit=_PAGE, offset=len(found)):
         found += page

@@ -1,4 +1,4 @@
-"""What a flow run is called and tagged, once it is known what it is about."""
+"""This flow run in Prefect: whether a schedule started it, and its name, tags and pages."""
 
 from collections.abc import Callable, Iterable
 from uuid import UUID
@@ -11,6 +11,14 @@ from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterType, F
 
 from flows.text.markdown import caption
 from flows.text.wording import shortened
+
+AUTO_SCHEDULED = "auto-scheduled"
+"""The tag by which Prefect marks runs that a schedule created."""
+
+
+def is_scheduled() -> bool:
+    """Whether a schedule started this flow run."""
+    return AUTO_SCHEDULED in (runtime.flow_run.tags or [])
 
 
 def label_run(name: str, tags: Iterable[str]) -> None:

@@ -1,13 +1,14 @@
 """A control room in the foreground: a private Prefect server, a worker, a sandbox to harvest, and all deployments."""
 
 import http.client
+import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Event
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +36,11 @@ START_SECONDS = 180
 DRAIN_SECONDS = 60
 END_SECONDS = 10
 _WATCH_SECONDS = 0.5
+
+RUNS_KEPT = timedelta(days=30)
+"""How long Prefect's server keeps flow runs that have ended, with their logs and artifacts."""
+EVENTS_KEPT = timedelta(days=7)
+HEARTBEATS_KEPT = timedelta(days=1)
 _STRANGER = "patra.invalid"
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -162,10 +168,20 @@ def _prefect_settings(home: Home, options: UpOptions) -> dict[str, str]:
         "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(own_origins(hosts)),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs,orphans",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(_seconds(RUNS_KEPT)),
+        "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": f"P{EVENTS_KEPT.days}D",
+        "PREFECT_SERVER_SERVICES_DB_VACUUM_EVENT_RETENTION_OVERRIDES": json.dumps(
+            {"prefect.flow-run.heartbeat": _seconds(HEARTBEATS_KEPT)}
+        ),
+        "PREFECT_LOGGING_TO_API_BATCH_INTERVAL": "5",
         "PREFECT_WORKER_QUERY_SECONDS": "2",
         "DO_NOT_TRACK": "1",
     }
+
+
+def _seconds(age: timedelta) -> int:
+    return int(age.total_seconds())
 
 
 def _start_sandbox(home: Home, port: int, children: dict[str, Child]) -> str:

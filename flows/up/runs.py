@@ -14,10 +14,9 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import DeploymentStatus, StateType
 
 from flows.prefect_api.client import open_prefect
+from flows.prefect_api.executors import EXECUTOR, start_executor
+from flows.prefect_api.run_name import AUTO_SCHEDULED
 from ingest_core.model.errors import Unreachable
-
-AUTO_SCHEDULED = "auto-scheduled"
-EXECUTOR = "executor/executor"
 
 
 def drop_missed_runs() -> int:
@@ -52,5 +51,4 @@ def is_ready() -> bool:
 def begin_executor() -> None:
     """Let an executor begin now: the schedule's first one may be minutes away."""
     with open_prefect() as client:
-        executor = client.read_deployment_by_name(EXECUTOR)
-        client.create_flow_run_from_deployment(executor.id, parameters={"parameters": {"wait_for_work": True}})
+        start_executor(client, client.read_deployment_by_name(EXECUTOR).id)

@@ -70,10 +70,10 @@ def queue_write_transactions() -> None:
 
     @asynccontextmanager
     async def begin_in_line(
-        configuration: AioSqliteConfiguration, session: Any, with_for_update: bool = False
+        configuration: AioSqliteConfiguration, session: Any, *, with_for_update: bool = False
     ) -> AsyncIterator[Any]:
         if SQLITE_BEGIN_MODE.get() is not None:  # inside a transaction, which waits for this one
-            async with begin(configuration, session, with_for_update) as transaction:
+            async with begin(configuration, session, with_for_update=with_for_update) as transaction:
                 yield transaction
             return
         line = lines.setdefault(asyncio.get_running_loop(), asyncio.Lock())

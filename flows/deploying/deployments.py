@@ -59,16 +59,16 @@ class PresentDeployment:
     def keep_schedules(self, wanted: list[WantedSchedule], changes: Changes) -> None:
         """Add the schedules that are missing and remove ours that are wanted no more; the others are their user's."""
         for one in self.schedules:
+            name = f"{self.name} {one.slug}"
             if is_obsolete(one, wanted):
                 remove = partial(self._client.delete_deployment_schedule, one.deployment_id, one.id)
-                changes.make(remove, DeployChange(ChangeKind.SCHEDULE, f"{self.name} {one.slug}", Did.REMOVED))
+                changes.make(remove, DeployChange(ChangeKind.SCHEDULE, name, Did.REMOVED))
             for new in (new for new in wanted if is_outdated(one, new)):
-                change = partial(self._set_timing, one, new)
-                changes.make(
-                    change, DeployChange(ChangeKind.SCHEDULE, f"{self.name} {one.slug}", Did.UPDATED, "interval")
-                )
+                update = partial(self._set_timing, one, new)
+                changes.make(update, DeployChange(ChangeKind.SCHEDULE, name, Did.UPDATED, "interval"))
         missing = [new for new in wanted if is_missing(new, self.schedules)]
-        made = [DeployChange(ChangeKind.SCHEDULE, f"{self.name} {new.slug}", Did.CREATED, new.state) for new in missing]
+        kind = ChangeKind.SCHEDULE
+        made = [DeployChange(kind, f"{self.name} {new.slug}", Did.CREATED, new.state) for new in missing]
         changes.make(partial(self._add_schedules, missing), *made)
 
     def _wanted(self, codes: list[str]) -> dict[str, Any]:

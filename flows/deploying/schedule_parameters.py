@@ -10,17 +10,17 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import VariableCreate
-from prefect.client.schemas.responses import DeploymentResponse
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.types import MAX_VARIABLE_VALUE_LENGTH
 
-from flows.prefect_api.client import all_deployments
+from flows.prefect_api.client import deployments_of
 
 PREFIX = "patra_schedule_"
 """Each schedule's parameters are kept in a Prefect variable of its own, named after its id."""
 
 RESTORED = "parameters restored: a switch or edit in the UI had emptied them"
 
+_FLOWS = ("planner", "backfill", "executor", "housekeeping")
 _PAGE = 200
 Parameters = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ def decide_upkeep(present: Mapping[UUID, Parameters], kept: Mapping[UUID, Parame
 class _Place(NamedTuple):
     """A schedule on the server."""
 
-    deployment: DeploymentResponse
+    deployment_id: UUID
     name: str
     parameters: Parameters
 
@@ -62,7 +62,7 @@ def keep_schedule_parameters(client: SyncPrefectClient, *, dry_run: bool = False
     upkeep = decide_upkeep({one: place.parameters for one, place in places.items()}, kept)
     if not dry_run:
         for one, parameters in upkeep.restore.items():
-            client.update_deployment_schedule(places[one].deployment.id, one, parameters=dict(parameters))
+            client.update_deployment_schedule(places[one].deployment_id, one, parameters=dict(parameters))
         for one in upkeep.forget | (upkeep.keep.keys() & kept.keys()):
             client.delete_variable_by_name(_variable(one))
         for one, parameters in upkeep.keep.items():
@@ -72,11 +72,11 @@ def keep_schedule_parameters(client: SyncPrefectClient, *, dry_run: bool = False
 
 def _places(client: SyncPrefectClient) -> Iterator[tuple[UUID, _Place]]:
     """The schedules of our deployments."""
-    for deployment in all_deployments(client):
-        if "patra" in deployment.tags:
-            for one in deployment.schedules:
-                name = f"{deployment.name} {one.slug or one.id}"
-                yield one.id, _Place(deployment, name, one.parameters or {})
+    for flow in _FLOWS:
+        for deployment in deployments_of(client, flow):
+            for one in deployment.schedules if "patra" in deployment.tags else []:
+                name = f"{flow}/{deployment.name} {one.slug or one.id}"
+                yield one.id, _Place(deployment.id, name, one.parameters or {})
 
 
 def _read_kept(client: SyncPrefectClient) -> dict[UUID, Parameters]:

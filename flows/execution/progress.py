@@ -15,14 +15,15 @@ from prefect.client.orchestration import get_client
 from flows.execution.page import Worked, render_page, tags_of
 from flows.parameters import ExecuteParameters
 from flows.planning.page import with_weak_ends
+from flows.prefect_api.history import IDLE_MESSAGES
 from flows.prefect_api.run_name import change_page, show_page
 from ingest_core.bootstrap import App
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.model.task import Task
 
-TELL_SECONDS = 5.0
-"""Seconds between two progress reports."""
+TELL_SECONDS = 15.0
+"""Seconds between two progress reports: each is a write to Prefect's database."""
 
 MOST_TAGS = 50
 """No run is found by more tags than these: it may have worked many plans."""
@@ -50,8 +51,6 @@ class ExecutionWatch:
         self._teller = Thread(target=context.run, args=(self._keep_telling,), name="progress", daemon=True)
 
     def __enter__(self) -> Self:
-        text = f"How far: {self._parameters.subject}"
-        self._artifact = self._try(lambda: _begin_progress(text))
         self._teller.start()
         return self
 
@@ -77,6 +76,8 @@ class ExecutionWatch:
     def conclude(self, report: ExecuteReport, message: str) -> None:
         """Show the page, and that it is over."""
         self._end()
+        if not self._worked and message in IDLE_MESSAGES:
+            return  # a run that did nothing is soon deleted, and its artifacts would stay
         page = render_page(self._parameters.subject, message, report, self._worked)
         show_page(page, message)
         self._tell_plans()
@@ -95,11 +96,16 @@ class ExecutionWatch:
     def _keep_telling(self) -> None:
         while not self._over.wait(TELL_SECONDS):
             done = len(self._worked)
+            if not done and not self._in_hand:
+                continue
             left = self._try(lambda: self._app.readside.queued(self._parameters.source)) or 0
             total = min(done + self._in_hand + left, self._parameters.max_tasks)
             self._tell(_DONE * done / max(total, 1))
 
     def _tell(self, progress: float) -> None:
+        if self._artifact is None:
+            text = f"How far: {self._parameters.subject}"
+            self._artifact = self._try(lambda: _begin_progress(text))
         artifact = self._artifact
         if artifact is not None and progress != self._told:
             self._try(lambda: update_progress_artifact(artifact, progress))

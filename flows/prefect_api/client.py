@@ -68,17 +68,9 @@ def reaching_prefect() -> Iterator[None]:
         raise _unreachable("no server is named") from error
 
 
-def all_deployments(client: SyncPrefectClient) -> list[DeploymentResponse]:
-    """Every deployment of the server."""
-    return _deployments(client, None)
-
-
 def deployments_of(client: SyncPrefectClient, flow: str) -> list[DeploymentResponse]:
     """Every deployment of a flow."""
-    return _deployments(client, FlowFilter(name=FlowFilterName(any_=[flow])))
-
-
-def _deployments(client: SyncPrefectClient, named: FlowFilter | None) -> list[DeploymentResponse]:
+    named = FlowFilter(name=FlowFilterName(any_=[flow]))
     found: list[DeploymentResponse] = []
     while page := client.read_deployments(flow_filter=named, limit=_PAGE, offset=len(found)):
         found += page

@@ -240,6 +240,80 @@ def test_a_schedule_that_is_switched_on_fires(
     patra.assert_truth(sandbox.truth(from_=bounds[0], to=bounds[1]))
 
 
+def test_an_executor_whose_schedule_was_switched_off_and_on_still_waits_for_work(
+    screen: Screen, room: ControlRoom, patra: Patra, sandbox: Sandbox
+) -> None:
+    executor = room.ask("GET", "/deployments/name/executor/executor")
+    place = f"/deployments/{executor['id']}/schedules/{executor['schedules'][0]['id']}"
+    # As an earlier version made it, and every half minute: five are too long for a test.
+    asked = {"parameters": {"wait_for_work": True, "minutes": 2}}
+    room.ask("PATCH", place, {"active": True, "schedule": {"interval": 30}, "parameters": asked})
+    screen.open_deployment("executor")
+    screen.switch("Every 30 seconds", on=False)
+    screen.switch("Every 30 seconds", on=True)
+    screen.shot("switched")
+    (schedule,) = room.ask("GET", "/deployments/name/executor/executor")["schedules"]
+    assert schedule["parameters"] == {}, "Prefect's page keeps the parameters of a schedule now"
+
+    until(lambda: bool(_running(room, executor["id"])), 120, "a run of the schedule")
+    room.ask("PATCH", place, {"active": False})
+    (waiting, *_) = _running(room, executor["id"])
+    room.run("backfill/backfill", {"source": "crossref", "window_from": _day(9), "window_to": _day(8), "campaign": "w"})
+    until(lambda: _unfinished(patra) == 0, 60, "the backfill, by an executor that waited")
+    assert room.state(waiting) == "RUNNING"
+    for run in _running(room, executor["id"]):
+        room.cancel(run)
+        room.ended(run)
+
+
+def _running(room: ControlRoom, deployment: str) -> list[str]:
+    """The deployment's runs that a schedule began and that run."""
+    asked = {"deployments": {"id": {"any_": [deployment]}}, "flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
+    return [str(run["id"]) for run in room.ask("POST", "/flow_runs/filter", asked) if run["auto_scheduled"]]
+
+
+def _unfinished(patra: Patra) -> int:
+    return len(patra.rows("ing_task", "id", where="status_code NOT IN ('SUCCEEDED', 'FAILED', 'PARTIAL')"))
+
+
+def test_parameters_that_a_switch_has_emptied_are_restored_by_housekeeping_and_by_deploy(
+    screen: Screen, room: ControlRoom
+) -> None:
+    harvest = room.ask("GET", "/deployments/name/planner/harvest-crossref")
+    asked = {"parameters": {"source": "crossref", "query": "type:journal-article"}}
+    mine = {"schedule": {"interval": 7200}, "active": True, "slug": "articles", "parameters": asked}
+    room.ask("POST", f"/deployments/{harvest['id']}/schedules", [mine])
+    first = room.run("housekeeping/housekeeping", {"parts": ["keep schedules"]})
+    assert first["state"]["message"] == "nothing to do"
+
+    _switch_off_and_on(screen, "Every 2 hours")
+    assert _parameters_of(room, "articles") == {}
+    repaired = room.run("housekeeping/housekeeping", {"parts": ["keep schedules"]})
+    assert "planner/harvest-crossref articles: parameters restored" in repaired["state"]["message"]
+    assert _parameters_of(room, "articles") == asked
+
+    _switch_off_and_on(screen, "Every 2 hours")
+    assert _parameters_of(room, "articles") == {}
+    screen.shot("emptied")
+    assert "articles" in room.patra("deploy", "--dry-run")
+    assert _parameters_of(room, "articles") == {}
+    assert "parameters restored" in room.patra("deploy")
+    assert _parameters_of(room, "articles") == asked
+    assert "nothing changed" in room.patra("deploy")
+
+
+def _switch_off_and_on(screen: Screen, schedule: str) -> None:
+    screen.open_deployment("harvest-crossref")
+    screen.switch(schedule, on=False)
+    screen.switch(schedule, on=True)
+
+
+def _parameters_of(room: ControlRoom, slug: str) -> Row:
+    schedules = room.ask("GET", "/deployments/name/planner/harvest-crossref")["schedules"]
+    (found,) = [one["parameters"] for one in schedules if one["slug"] == slug]
+    return Row(found)
+
+
 def _scheduled(room: ControlRoom, deployment: str) -> list[Row]:
     """The deployment's runs that a schedule began and that are over, oldest first."""
     body = {

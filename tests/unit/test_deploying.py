@@ -1,6 +1,8 @@
 """What is declared, and what that means for what a server has."""
 
 import uuid
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from flows.deploying.schedules import (
     executors_present,
     is_missing,
     is_obsolete,
+    is_outdated,
 )
 from ingest_core.model.source_summary import EndpointSummary, SourceSummary
 
@@ -190,3 +193,27 @@ def test_a_deployment_that_brings_its_parameters_is_run_without_being_asked_for_
     assert form_schema(schema, [], {"parameters": {"source": "crossref"}})["required"] == []
     asked = [one.name for one in declared_deployments() if not one.parameters]
     assert asked == ["planner", "backfill"]
+
+
+def _with_interval(slug: str, interval: timedelta | None) -> PresentSchedule:
+    return replace(_present(slug), interval=interval)
+
+
+def test_an_interval_of_an_earlier_version_is_replaced_and_one_that_a_user_chose_stays() -> None:
+    (wanted,) = declared_schedules([{**DECLARED[0], "slug": "housekeeping"}], 1)
+    assert is_outdated(_with_interval("housekeeping", timedelta(minutes=1)), wanted)
+    assert not is_outdated(_with_interval("housekeeping", timedelta(minutes=5)), wanted)
+    assert not is_outdated(_with_interval("housekeeping", timedelta(minutes=2)), wanted)
+    assert not is_outdated(_with_interval("housekeeping", None), wanted)
+    assert not is_outdated(_with_interval("mine", timedelta(minutes=1)), wanted)
+
+
+def test_a_default_installation_starts_at_most_300_housekeeping_runs_a_day() -> None:
+    (housekeeping,) = [one for one in declared_deployments() if one.name == "housekeeping"]
+    runs = [timedelta(days=1) / timedelta(seconds=one["interval"]) for one in housekeeping.schedules]
+    assert 0 < sum(runs) <= 300
+
+
+def test_no_schedule_of_ours_has_parameters_that_a_switch_in_the_ui_could_empty() -> None:
+    declared = [*declared_deployments(), *_harvests()]
+    assert [one.name for one in declared if any(schedule.get("parameters") for schedule in one.schedules)] == []

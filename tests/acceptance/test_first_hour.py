@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1200)]
 PAGE = ROOT / "docs" / "tutorials" / "first-hour.md"
 PICTURES = SCREENSHOTS / "first-hour"
 RUN_SECONDS = 300
+EXECUTED_SECONDS = 60
 DRAWN_MS = 2000
 
 _COMMANDS = re.compile(r"^```sh\n(.+?)^```$", re.MULTILINE | re.DOTALL)
@@ -131,6 +132,12 @@ class Walk:
         where = f"operation_code = '{operation}'" + (f" AND status_code = '{status}'" if status else "")
         return len(self.stored.rows("ing_task", "id", where=where))
 
+    def waits_of(self, source: str) -> list[float]:
+        """How many seconds after it was planned each task of a source began."""
+        where = f"provenance_code = '{source}' AND started_at IS NOT NULL"
+        rows = self.stored.rows("ing_task", "created_at", "started_at", where=where)
+        return [(row["started_at"] - row["created_at"]).total_seconds() for row in rows]
+
     def worked(self, operation: str) -> None:
         """Wait until the executors have stored what was planned."""
         until(
@@ -167,6 +174,7 @@ def test_the_page_is_true_and_its_pictures_are_of_what_it_says(walk: Walk) -> No
     _harvest(walk)
     _fill_in_an_older_period(walk)
     _let_it_fail_and_retry(walk)
+    _switch_the_executor_on_again(walk)
     _pause_and_resume(walk)
     assert walk.not_typed() == []
     made = {file.stem for file in PICTURES.glob("*.png") if not file.stem.startswith("01-")}
@@ -230,6 +238,16 @@ def _let_it_fail_and_retry(walk: Walk) -> None:
     screen.turn_to(re.compile("1 task succeeded"))
     walk.picture("retried-run")
     assert walk.tasks("BACKFILL") == walk.tasks("BACKFILL", "SUCCEEDED")
+
+
+def _switch_the_executor_on_again(walk: Walk) -> None:
+    """No executor runs, and the schedule's next run is minutes away."""
+    walk.screen.open_deployment("executor")
+    walk.screen.switch("Every 5 minutes", on=True)
+    planned = walk.ended(walk.quick_run("harvest-pubmed"))
+    assert planned.state_type == "COMPLETED", _message(planned)
+    until(lambda: bool(walk.waits_of("pubmed")), RUN_SECONDS, "the harvest of pubmed")
+    assert min(walk.waits_of("pubmed")) <= EXECUTED_SECONDS
 
 
 def _pause_and_resume(walk: Walk) -> None:

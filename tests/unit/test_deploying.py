@@ -1,5 +1,6 @@
 """What is declared, and what that means for what a server has."""
 
+import re
 import uuid
 from dataclasses import replace
 from datetime import timedelta
@@ -21,9 +22,13 @@ from flows.deploying.schedules import (
     is_obsolete,
     is_outdated,
 )
+from flows.up.control_room import UpOptions, _prefect_settings
+from flows.up.home import room_home
 from ingest_core.model.source_summary import EndpointSummary, SourceSummary
+from ingest_core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+HISTORY = re.compile("VACUUM|RETENTION")
 UNDERSTOOD = {
     "name",
     "description",
@@ -217,3 +222,17 @@ def test_a_default_installation_starts_at_most_300_housekeeping_runs_a_day() -> 
 def test_no_schedule_of_ours_has_parameters_that_a_switch_in_the_ui_could_empty() -> None:
     declared = [*declared_deployments(), *_harvests()]
     assert [one.name for one in declared if any(schedule.get("parameters") for schedule in one.schedules)] == []
+
+
+def test_every_server_that_we_configure_limits_its_history_alike() -> None:
+    home = room_home(Settings(home=Path("home")), sandbox=False)
+    settings = _prefect_settings(home, UpOptions(4200, sandbox=False))
+    ours = {name: value for name, value in settings.items() if HISTORY.search(name)}
+    assert len(ours) == 4
+    compose = yaml.safe_load((ROOT / "deployments/docker/compose.yaml").read_text(encoding="utf-8"))["x-server"]
+    manifest = (ROOT / "deployments/kubernetes/base/config.yaml").read_text(encoding="utf-8")
+    maps = {one["metadata"]["name"]: one["data"] for one in yaml.safe_load_all(manifest)}
+    page = (ROOT / "docs/how-to/scale-out.md").read_text(encoding="utf-8")
+    for name, value in ours.items():
+        assert compose[name] == maps["patra-server"][name] == value
+        assert f"`{value}`" in page

@@ -1,4 +1,4 @@
-"""`make bench`: mapping, compiling, planning, harvesting and the queue, each against a floor or a limit."""
+"""`make bench`: mapping, compiling, planning, harvesting, the queue and `patra up`, each against a floor or a limit."""
 
 import argparse
 import os
@@ -8,6 +8,7 @@ from tests.bench.compiling import measure_compiling
 from tests.bench.control_room import compare_cost, compare_executors
 from tests.bench.databases import Servers, open_servers
 from tests.bench.mapping import compare_mapping
+from tests.bench.noise import compare_noise
 from tests.bench.peers import compare_peers
 from tests.bench.planning import compare_planning
 from tests.bench.queueing import measure_queue
@@ -30,6 +31,7 @@ def parts_of(servers: Servers, given: argparse.Namespace) -> dict[str, Callable[
         "dlt": lambda: compare_peers(servers, given.works, given.rounds),
         "prefect_cost": lambda: compare_cost(servers, given.pages),
         "executors": lambda: compare_executors(servers, given.pages),
+        "noise": lambda: compare_noise(given.minutes),
     }
 
 
@@ -44,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tasks", type=int, default=1_000_000, help="in the queue on PostgreSQL")
     parser.add_argument("--ledger-rows", type=int, default=5_000_000, help="in the ledger on PostgreSQL")
     parser.add_argument("--pages", type=int, default=3000, help="of 20 works, read by flow runs: about five minutes")
+    parser.add_argument("--minutes", type=float, default=30, help="of `patra up` with every harvest")
     given = parser.parse_args(arguments)
     print(f"{os.cpu_count()} cores")
     with open_servers(given.databases) as servers:

@@ -15,6 +15,7 @@ from prefect.client.schemas.filters import (
     FlowRunFilterStateType,
 )
 from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.exceptions import ObjectNotFound
 
 from flows.parameters import ExecuteParameters
 from flows.prefect_api.client import open_prefect
@@ -52,6 +53,8 @@ def start_executor_if_none(source: str) -> None:
                 # Plans of the same minutes start one together.
                 start_executor(client, executor.id, f"for a plan {int(now.timestamp()) // _ONCE_IN_SECONDS}")
                 get_run_logger().info("no executor was running: one was started")
+    except ObjectNotFound:
+        return  # nothing is deployed: whoever planned executes it by other means
     except Exception as error:  # whatever it is, the plan is stored, and the next scheduled executor executes it
         get_run_logger().warning("it is not known whether an executor is running: %s", error)
 

@@ -182,6 +182,22 @@ def test_what_is_not_as_declared_is_put_right(patra: Patra, room: ControlRoom) -
     assert _changed(patra("deploy")) == {}
 
 
+def test_the_interval_of_an_earlier_version_is_replaced_and_a_users_stays(patra: Patra, room: ControlRoom) -> None:
+    housekeeping = _deployment(room, "housekeeping")
+    place = f"/deployments/{housekeeping['id']}/schedules/{housekeeping['schedules'][0]['id']}"
+    asked = {"parameters": {"parts": ["reap leases"]}}
+    room.ask("PATCH", place, {"active": False, "schedule": {"interval": 60}, "parameters": asked})
+
+    report = patra("deploy")
+
+    assert _changed(report) == {"schedules": [("housekeeping/housekeeping housekeeping", "updated")]}
+    kept = _schedules(room, "housekeeping")["housekeeping"]
+    assert (kept["schedule"]["interval"], kept["active"], kept["parameters"]) == (300.0, False, asked)
+    room.ask("PATCH", place, {"schedule": {"interval": 120}, "parameters": asked})
+    assert _changed(patra("deploy")) == {}
+    assert _schedules(room, "housekeeping")["housekeeping"]["schedule"]["interval"] == 120.0
+
+
 def test_a_new_source_is_offered_and_one_that_is_gone_is_not(patra: Patra, room: ControlRoom) -> None:
     patra.apply_crossref(source={"code": "museum"})
     report = patra("deploy")

@@ -29,10 +29,10 @@ class UrgentChores:
         self._over = Event()
         self._app: App | None = None
         context = contextvars.copy_context()
-        self._keeper = Thread(target=context.run, args=(self._keep,), name="urgent chores", daemon=True)
+        self.keeper = Thread(target=context.run, args=(self._keep,), name="urgent chores", daemon=True)
 
     def __enter__(self) -> Self:
-        self._keeper.start()
+        self.keeper.start()
         return self
 
     def __exit__(
@@ -41,7 +41,7 @@ class UrgentChores:
         self._over.set()
         if app := self._app:
             app.relay.stop.set()
-        self._keeper.join(_END_SECONDS)
+        self.keeper.join(_END_SECONDS)
 
     def _keep(self) -> None:
         while not self._over.wait(EVERY_SECONDS):

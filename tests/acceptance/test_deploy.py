@@ -1,6 +1,7 @@
 """`patra deploy` on a real server: all of it, once; what a user changed stays."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import sqlalchemy as sa
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.workers.process import ProcessWorker
 
+from flows.prefect_api.client import open_prefect
+from flows.prefect_api.history import SHOWN_FOR, delete_idle_runs
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.tables import metadata
 from tests.support.patra import Patra
@@ -196,6 +199,39 @@ def test_the_interval_of_an_earlier_version_is_replaced_and_a_users_stays(patra:
     room.ask("PATCH", place, {"schedule": {"interval": 120}, "parameters": asked})
     assert _changed(patra("deploy")) == {}
     assert _schedules(room, "housekeeping")["housekeeping"]["schedule"]["interval"] == 120.0
+
+
+def test_scheduled_runs_that_did_nothing_are_deleted_after_a_while_and_no_others(
+    patra: Patra, room: ControlRoom
+) -> None:
+    mine = {"patra", "auto-scheduled"}
+    idle = [_ended(room, "executor", mine, "nothing was due"), _ended(room, "housekeeping", mine, "nothing to do")]
+    others = [
+        _ended(room, "executor", mine, "1 task succeeded"),
+        _ended(room, "executor", {"patra"}, "nothing was due"),
+        _ended(room, "housekeeping", mine, "2 leases given back"),
+        _ended(room, "housekeeping", {"auto-scheduled"}, "nothing to do"),
+        _ended(room, "planner", mine, "nothing to do"),
+    ]
+    with open_prefect() as client:
+        assert delete_idle_runs(client, datetime.now(UTC)) == 0
+        assert delete_idle_runs(client, datetime.now(UTC) + SHOWN_FOR) == len(idle)
+    left = {run["id"] for run in room.ask("POST", "/flow_runs/filter", {})}
+    assert left & {*idle, *others} == set(others)
+
+
+def _ended(room: ControlRoom, name: str, tags: set[str], message: str) -> str:
+    """A run that completed just now."""
+    body = {
+        "flow_id": _deployment(room, name)["flow_id"],
+        "deployment_id": _deployment(room, name)["id"],
+        "tags": sorted(tags),
+        "state": {"type": "RUNNING"},
+    }
+    run = room.ask("POST", "/flow_runs/", body)["id"]
+    state = {"type": "COMPLETED", "name": "Completed", "message": message}
+    room.ask("POST", f"/flow_runs/{run}/set_state", {"state": state, "force": True})
+    return str(run)
 
 
 def test_a_new_source_is_offered_and_one_that_is_gone_is_not(patra: Patra, room: ControlRoom) -> None:

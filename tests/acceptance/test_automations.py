@@ -24,7 +24,14 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlRoom]:
     with ControlRoom(folder, settings) as room:
         room.patra("db", "upgrade")
         room.patra("deploy")
+        _tick_every_minute(room)
         yield room
+
+
+def _tick_every_minute(room: ControlRoom) -> None:
+    housekeeping = room.ask("GET", "/deployments/name/housekeeping/housekeeping")
+    place = f"/deployments/{housekeeping['id']}/schedules/{housekeeping['schedules'][0]['id']}"
+    room.ask("PATCH", place, {"schedule": {"interval": 60}})
 
 
 def _begun(room: ControlRoom) -> str:

@@ -53,7 +53,8 @@ def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanR
     name = _name(request, report.plan.start, report.plan.end)  # a plan that was there has its own window
     if not dry_run:
         label_run(name, [*_tags(report.partition), *_plan_tags(report)])
-        start_executor_if_none(request.source)
+        if report.plan.tasks:
+            start_executor_if_none(request.source)
     show_page(plan_page(report), f"{name}: {plan_headline(report)}")
     return report
 

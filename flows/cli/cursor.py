@@ -14,6 +14,7 @@ from rich.progress import track
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
+from flows.text.wording import counted, spelled
 from ingest_core.bootstrap import App
 from ingest_core.cursor.adoption import Adoption
 from ingest_core.cursor.choice import heir_of, one_of
@@ -22,6 +23,7 @@ from ingest_core.model.codes import CursorType, Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.namespace import Namespace
+from ingest_core.model.naming import span_name
 from ingest_core.model.whole_number import LARGEST_COUNT
 
 cursor_app = CommandTree(help="Show and repair watermarks.")
@@ -34,6 +36,8 @@ Prefix = Annotated[
     str | None, typer.Option("--namespace", metavar="KEY", help="Only the namespace whose key begins so.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+_LINEAGE = {"schedule_instance_id": "trigger"}
 
 KEY_LENGTH = 64
 SHOWN_KEY = 12
@@ -59,20 +63,18 @@ def cursor_list(*, as_json: AsJson = False) -> None:
     if as_json:
         print_json(entries)
         return
-    columns = ("source", "operation", "key", "namespace", "query or campaign", "stands at", "newest record seen")
+    columns = ("source", "operation", "namespace", "query or campaign", "watermark")
     rows = (
         (
             f"{entry['provenance']}.{entry['endpoint']}",
             entry["operation"],
-            entry["cursor_key"],
             entry["namespace_key"][:SHOWN_KEY],
             entry["campaign"] or entry["query"] or "-",
             _shown(entry["cursor_type"], entry["value"]),
-            shown_instant(entry["observed_max"]),
         )
         for entry in entries
     )
-    print_table("cursors", columns, rows)
+    print_table("watermarks", columns, rows)
 
 
 def _shown(kind: str, value: str | None) -> str:
@@ -115,13 +117,13 @@ def _asked(source: str, *narrower: str | None) -> str:
 def _show_cursor(entry: dict[str, Any]) -> None:
     kind = entry["cursor_type"]
     holes = ", ".join(f"{_shown(kind, one['from'])} .. {_shown(kind, one['to'])}" for one in entry["holes"])
-    moved = ", ".join(f"{name.removesuffix('_id')} {number}" for name, number in _lineage(entry["moved_by"]))
+    moved = ", ".join(f"{name} {number}" for name, number in _lineage(entry["moved_by"]))
     rows = [
-        ("stands at", _shown(kind, entry["value"])),
-        ("kind", f"{kind}, {entry['direction']}{', newest first' if entry['newest_first'] else ''}"),
+        ("watermark", _shown(kind, entry["value"])),
+        ("type", f"{kind}, {entry['direction']}{', newest first' if entry['newest_first'] else ''}"),
         ("began at", _shown(kind, entry["anchor"])),
         ("settled up to", shown_instant(entry["settled"])),
-        ("behind now", _spell(entry["behind_seconds"])),
+        ("behind now", _spelled(entry["behind_seconds"])),
         ("newest record seen", shown_instant(entry["observed_max"])),
         ("query", entry["query"] or "-"),
         ("campaign", entry["campaign"] or "-"),
@@ -136,20 +138,28 @@ def _show_cursor(entry: dict[str, Any]) -> None:
 
 
 def _lineage(found: dict[str, Any]) -> Iterable[tuple[str, Any]]:
-    return ((name, number) for name, number in found.items() if name.endswith("_id") and number is not None)
+    return (
+        (_LINEAGE.get(name, name.removesuffix("_id")), number)
+        for name, number in found.items()
+        if name.endswith("_id") and number
+    )
 
 
 def _blocker(task: dict[str, Any] | None) -> str:
     if task is None:
-        return "nothing that is planned"
+        return "no planned task"
     error = task["last_error"] or {}
     said = f": {error.get('code')} {error.get('message', '')}".rstrip() if error else ""
     window = f"{shown_instant(task['window']['from'])} .. {shown_instant(task['window']['to'])}"
     return f"task {task['task_id']} (plan {task['plan_id']}, slice {task['slice_no']}) {task['status']}, {window}{said}"
 
 
-def _spell(seconds: int | None) -> str:
-    return "-" if seconds is None else str(timedelta(seconds=seconds))
+def _spelled(seconds: int | None) -> str:
+    """A length of time, in whole minutes where it is a day or more."""
+    if seconds is None:
+        return "-"
+    days, rest = divmod(seconds, 86_400)
+    return f"{counted(days, 'day')} {spelled(rest // 60 * 60)}" if days else spelled(rest)
 
 
 def cursor_timeline(
@@ -172,7 +182,7 @@ def cursor_timeline(
         print_json(events)
         return
     kind = chosen.cursor_type.value
-    columns = ("event", "written", "type", "covered", "value", "by")
+    columns = ("id", "written", "type", "covered (UTC)", "watermark", "by")
     print_table(
         f"timeline of {chosen.partition} {chosen.key[:SHOWN_KEY]}", columns, (_step(kind, one) for one in events)
     )
@@ -180,16 +190,21 @@ def cursor_timeline(
 
 def _step(kind: str, event: dict[str, Any]) -> tuple[Any, ...]:
     covered, value = event["covered"], _shown(kind, event["new"])
-    before = f"{_shown(kind, event['prev'])} -> " if event["prev"] else ""
-    by = ", ".join(f"{name.removesuffix('_id')} {number}" for name, number in _lineage(event["lineage"]))
+    by = ", ".join(f"{name} {number}" for name, number in _lineage(event["lineage"]))
     return (
         event["id"],
         shown_instant(event["at"]),
         event["event_type"],
-        f"{_shown(kind, covered['from'])} .. {_shown(kind, covered['to'])}" if covered else "-",
-        "no-forward" if event["no_forward"] else f"{before}{value}",
+        _covered(kind, covered["from"], covered["to"]) if covered else "-",
+        "no change" if event["no_forward"] else value,
         by,
     )
+
+
+def _covered(kind: str, start: str, end: str) -> str:
+    if kind != CursorType.TIME:
+        return f"{start} .. {end}"
+    return span_name(parse_instant(start), parse_instant(end))
 
 
 def cursor_rebuild(
@@ -210,8 +225,8 @@ def cursor_rebuild(
 ) -> None:
     """Compare watermarks with their events, and repair them."""
     if put_back and not (reason and reason.strip()):
-        remedy = 'say why: --reason "planned with --now 2030"'
-        raise BadInput("REASON_MISSING", "a cursor is put back only for a reason", where="--set-back", remedy=remedy)
+        remedy = 'give a reason: --reason "planned with --now 2030"'
+        raise BadInput("REASON_MISSING", "putting a cursor back needs a reason", where="--set-back", remedy=remedy)
     with open_app() as app:
         if source is not None:
             app.registry.rows(source)
@@ -227,9 +242,7 @@ def cursor_rebuild(
             )
         if put_back and reason:
             change = partial(_set_back, app, reason)
-            results = _changed(
-                results, {CursorVerdict.AHEAD}, "Put {} back, to where their events reach?", change, sure
-            )
+            results = _changed(results, {CursorVerdict.AHEAD}, "Put {} back to the end of their events?", change, sure)
         if not as_json and any(one.applied for one in results):
             _show_rebuilt([one for one in results if one.applied])
     if as_json:
@@ -269,7 +282,7 @@ def _set_back(app: App, reason: str, found: Rebuilt) -> Rebuilt:
 
 
 def _show_rebuilt(results: list[Rebuilt]) -> None:
-    columns = ("source", "namespace", "verdict", "stored", "from events", "why, and the missing events")
+    columns = ("source", "namespace", "verdict", "stored", "from events", "explanation")
     rows = (
         (
             one.namespace.partition,
@@ -379,7 +392,7 @@ def cursor_compact(
         found = app.cursor_reports.find(source)
         if not as_json:
             pending = sum(app.cursor_compaction.count(one, age) for one in found)
-            console.print(f"{pending} events can be compacted")
+            console.print(f"{counted(pending, 'event')} can be compacted")
             if not pending:
                 return
             _confirm("Compact?", yes=yes)
@@ -391,7 +404,7 @@ def cursor_compact(
         )
         print_json({"events": sum(counts.values()), "cursors": [entry for entry in entries if entry["events"]]})
     else:
-        console.print(f"{sum(counts.values())} events compacted")
+        console.print(f"{counted(sum(counts.values()), 'event')} compacted")
 
 
 def _duration(text: str) -> timedelta:
@@ -401,7 +414,7 @@ def _duration(text: str) -> timedelta:
         span = timedelta(-1)
     if span < timedelta(0):
         remedy = "write it as P90D or PT12H"
-        raise BadInput("DURATION_INVALID", f"{text!r} is no length of time", where="--older-than", remedy=remedy)
+        raise BadInput("DURATION_INVALID", f"{text!r} is not a duration", where="--older-than", remedy=remedy)
     return span
 
 

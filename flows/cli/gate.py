@@ -10,6 +10,7 @@ import typer
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
+from flows.text.wording import counted
 from ingest_core.gate.ports import RateLimiter
 from ingest_core.model.instant import format_instant
 
@@ -37,7 +38,10 @@ def gate_list(*, as_json: AsJson = False) -> None:
         print_json([one.json() for one in entries])
         return
     columns = ("key", "rate now", "rate configured", "open at", "changes")
-    rows = ((one.key, one.rate_now, one.rate_configured, _opening(one), len(one.last_changes)) for one in entries)
+    rows = (
+        (one.key, _rate(one.rate_now), _rate(one.rate_configured), _opening(one), len(one.last_changes))
+        for one in entries
+    )
     print_table("rate limiters", columns, rows)
 
 
@@ -60,14 +64,14 @@ def gate_clear(key: Key, reason: Reason, *, yes: Yes = False, as_json: AsJson = 
         entry = app.rates.entry(key)
         if on_terminal() and not (yes or as_json):
             _show(entry)
-            if not typer.confirm("Clear it? The provider may have had a reason to close."):
+            if not typer.confirm("Clear it? The provider may have had a reason for the cool-down."):
                 raise typer.Abort
         entry = app.rates.clear(key, reason, _operator())
     if as_json:
         print_json([entry.json()])
         return
     due = entry.last_changes[-1]["tasks_due"]
-    console.print(f"{key}: cleared; tasks that are due now: {due}", markup=False)
+    console.print(f"{key}: cleared; {counted(due, 'task')} made due")
 
 
 def _operator() -> str:
@@ -81,15 +85,19 @@ def _operator() -> str:
 
 def _show(entry: RateLimiter) -> None:
     facts = {
-        "rate now": entry.rate_now,
-        "rate configured": entry.rate_configured,
+        "rate now": _rate(entry.rate_now),
+        "rate configured": _rate(entry.rate_configured),
         "open at": _opening(entry),
-        "daily quota": entry.daily_quota,
+        "daily quota": entry.daily_quota or "none",
     }
     print_facts(f"rate limiter {entry.key}", facts.items())
     columns = ("at", "by", "change", "reason")
     changes = ((shown_instant(one["at"]), *(one[name] for name in columns[1:])) for one in entry.last_changes)
     print_table("changes", columns, changes)
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}/s"
 
 
 def _opening(entry: RateLimiter) -> str:

@@ -1,21 +1,26 @@
 """`patra outbox`: messages to other systems."""
 
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import TypeAdapter, ValidationError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.help import CommandTree, Heading
-from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
+from flows.cli.screen import SHOWN_ROWS, AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app
 from flows.process.signals import stopped_by_signals
+from flows.text.wording import counted
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID
 from ingest_core.outbox.relay import RelayReport
+
+MOST_LISTED = 1000
+"""Rows of the JSON list where no --limit says otherwise."""
 
 outbox_app = CommandTree(help="Manage messages to other systems.")
 
@@ -81,21 +86,32 @@ def _show_relay(report: RelayReport) -> None:
 
 def list_messages(
     status: Annotated[OutboxStatus | None, typer.Option(help="Only messages in this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 1000,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first (default: 20; 1000 in JSON)."
+        ),
+    ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
     """List messages: the number by status, then the newest."""
     with open_app() as app:
-        entries = app.outbox.messages(status, limit)
-    if as_json:
-        print_json([entry.json() for entry in entries])
+        if as_json:
+            print_json([entry.json() for entry in app.outbox.messages(status, limit or MOST_LISTED)])
+            return
+        tally = app.outbox.tally(status)
+        entries = app.outbox.messages(status, limit or SHOWN_ROWS)
+    rows: Iterable[tuple[Any, ...]] = ((name, f"{number:,}") for name, number in tally.items())
+    print_table("messages by status", ("status", "messages"), rows)
+    if not entries:
         return
-    columns = ("id", "topic", "provider_id", "event_type", "status", "attempts", "last_error")
-    print_table("outbox", columns, ([entry.json()[column] for column in columns] for entry in entries))
-    if entries:
-        more = "; there may be more, see --limit" if len(entries) == limit else ""
-        console.print(f"{len(entries)} messages{more}")
+    console.print()
+    names = ("id", "topic", "provider_id", "event_type", "status", "attempts", "last_error")
+    heads = ("id", "topic", "record", "event", "status", "attempts", "last error")
+    print_table("newest", heads, ([entry.json()[name] for name in names] for entry in entries))
+    if len(entries) < sum(tally.values()):
+        console.print(f"{len(entries):,} of {sum(tally.values()):,} shown; more with --limit")
 
 
 def retry(
@@ -146,4 +162,4 @@ def _print_number(name: str, number: int, *, as_json: bool) -> None:
     if as_json:
         print_json({name: number})
     else:
-        console.print(f"{number} messages {name}")
+        console.print(f"{counted(number, 'message')} {name}")

@@ -9,11 +9,12 @@ import typer
 
 from flows.cli.files import read_file, read_stdin
 from flows.cli.help import CommandTree, Heading
-from flows.cli.screen import AsJson, console, errors, print_facts, print_json, shown_instant
+from flows.cli.progress import sizes_shown
+from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table, shown_instant
 from flows.cli.source import read_assignments
 from flows.process.application import open_app
 from flows.text.sizes import NOT_KNOWN, failure, in_numbers, known_by
-from flows.text.wording import spelled
+from flows.text.wording import counted, spelled
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant, parse_instant, within_reach
@@ -112,7 +113,7 @@ def plan(
     named = _read_ids(ids) if ids else ()
     moment = _instant(now, "--now")
     trigger = Trigger(SchedulerCode.CLI, trigger_key or f"cli-{uuid.uuid4()}")
-    with open_app() as app:
+    with open_app() as opened, sizes_shown(opened, show=not as_json) as app:
         bounds = asked_bounds(*asked, moment or app.database.now())
         request = PlanRequest(
             source, operation, endpoint, *bounds, query, settings, campaign, newest_first, named, priority, window
@@ -166,9 +167,12 @@ def _show_plan(report: dict[str, Any]) -> None:
         console.print(f"note: {note}", markup=False)
     recut = report["resliced"]
     if recut["served"]:
-        console.print(f"note: {recut['served']} slices that were too big were cut again, into {recut['children']}")
+        cut = counted(recut["served"], "slice")
+        console.print(f"note: {cut} that reached a limit cut again, into {recut['children']:,} smaller ones")
     for warning in [*report["warnings"], *recut["refused"]]:
         errors.print(f"warning: {warning}", style="yellow", markup=False)
+    if report.get("tasks_created"):
+        console.print("next: patra execute")
 
 
 def _size_rows(report: dict[str, Any], sizes: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -249,10 +253,10 @@ def _show_explanation(report: dict[str, Any]) -> None:
     console.print(f"{report['source']}.{report['endpoint']} {report['operation']}", markup=False)
     if report["campaign"]:
         console.print(f"campaign {report['campaign']}", markup=False)
-    for step in report["steps"]:
-        how = formula(step)
-        sum_ = f"{step['step']} = {how + ' = ' if how else ''}{_value(step)}"
-        console.print(f"  {sum_:<72} {step['why']}", markup=False)
+    rows = (
+        (step["step"], _value(step), ": ".join(filter(None, (formula(step), step["why"])))) for step in report["steps"]
+    )
+    print_table("arithmetic", ("step", "value", "how"), rows)
     if report["empty"]:
         console.print(f"no window: {report['reason']}", markup=False)
     else:

@@ -7,18 +7,20 @@ import typer
 
 from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
 from flows.cli.help import CommandTree, Heading
-from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
+from flows.cli.screen import SHOWN_ROWS, AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput, Refused
-from ingest_core.model.quarantine import Quarantined, Redriven, Refusal
+from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Redriven, Refusal
 from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID, whole_number
 from ingest_core.readside.tables import Csv, FileFormat, JsonLines
 
 quarantine_app = CommandTree(help="Inspect and settle rejected records.")
 
 MOST_RETRIED = 1000
+MOST_LISTED = 1000
+"""Rows of the JSON list where no --limit says otherwise."""
 COLUMNS = (
     "id", "provenance", "endpoint", "operation", "provider_id", "reason_code", "json_path", "fragment",
     "fragment_hash", "plan_id", "slice_id", "task_id", "run_id", "batch_no", "state", "seen_count", "remarks",
@@ -58,7 +60,12 @@ def quarantine_list(
     source: OptionalSource = None,
     reason: Reason = None,
     state: State = None,
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first.")] = 1000,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=LARGEST_COUNT, help="Maximum number of rows, newest first (default: 20; 1000 in JSON)."
+        ),
+    ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -66,15 +73,32 @@ def quarantine_list(
     with open_app() as app:
         if source is not None:
             app.registry.rows(source)
-        entries = app.quarantine.entries(source, limit, reason, state)
-    if as_json:
-        print_json([entry.json() for entry in entries])
-        return
-    columns = ("id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state")
-    print_table("quarantine", columns, ([entry.json()[column] for column in columns] for entry in entries))
+        if as_json:
+            print_json([entry.json() for entry in app.quarantine.entries(source, limit or MOST_LISTED, reason, state)])
+            return
+        tally = app.quarantine.tally(source, reason, state)
+        entries = app.quarantine.entries(source, limit or SHOWN_ROWS, reason, state)
+    _show_tally(tally)
     if entries:
-        more = "; there may be more, see --limit" if len(entries) == limit else ""
-        console.print(f"{len(entries)} records{more}")
+        _show_entries(entries, sum(one.records for one in tally), source)
+
+
+def _show_tally(tally: list[QuarantineCount]) -> None:
+    columns = ("source", "reason", "state", "records")
+    rows = ((one.source, one.reason_code, one.state, f"{one.records:,}") for one in tally)
+    print_table("rejected records by reason", columns, rows)
+
+
+def _show_entries(entries: list[QuarantineEntry], total: int, source: str | None) -> None:
+    """The newest rows; a listing of one source does not repeat its name."""
+    columns = {"id": "id", "provenance": "source", "provider_id": "record", "reason_code": "reason", "state": "state"}
+    if source is not None:
+        del columns["provenance"]
+    console.print()
+    rows = ([entry.json()[column] for column in columns] for entry in entries)
+    print_table("newest" if len(entries) < total else "all of them, newest first", list(columns.values()), rows)
+    if len(entries) < total:
+        console.print(f"{len(entries):,} of {total:,} shown; more with --limit, all with `patra quarantine export`")
 
 
 def quarantine_show(
@@ -136,7 +160,9 @@ def quarantine_discard(row_ids: RowIds, reason: Said, *, yes: Yes = False, as_js
 
 def _settle(row_ids: list[int], state: QuarantineState, reason: str, *, yes: bool, as_json: bool) -> None:
     if not reason.strip():
-        raise BadInput("REASON_MISSING", "it is empty", where="--reason", remedy="say why, for those who look later")
+        raise BadInput(
+            "REASON_MISSING", "it is empty", where="--reason", remedy="give a reason: it is stored with the row"
+        )
     with open_app() as app:
         _confirm(app.quarantine.named(row_ids), f"become {state}", yes=yes or as_json)
         changed = app.quarantine.settle(row_ids, state, reason)
@@ -147,13 +173,13 @@ def _settle(row_ids: list[int], state: QuarantineState, reason: str, *, yes: boo
 
 
 def _confirm(entries: list[Quarantined], what: str, *, yes: bool) -> None:
-    """On a terminal, show whom it is about, and ask."""
+    """On a terminal, show the rows concerned and ask."""
     if yes or not on_terminal():
         return
     columns = ("id", "source", "endpoint", "provider_id", "seen")
     rows = ((one.row_id, one.source, one.endpoint, one.provider_id, one.seen_count) for one in entries)
     print_table(f"these {what}", columns, rows)
-    if entries and not typer.confirm("Go on?"):
+    if entries and not typer.confirm("Continue?"):
         raise typer.Abort
 
 
@@ -176,7 +202,7 @@ def quarantine_retry(
     """
     with open_app() as app:
         entries = _chosen(app, targets, reason, limit)
-        _confirm(entries, "are asked for again", yes=yes or as_json)
+        _confirm(entries, "are fetched again", yes=yes or as_json)
         outcomes = list(app.redriver.retry(entries, uuid.uuid4().hex))
     done = [one for one in outcomes if isinstance(one, Redriven)]
     refused = [one for one in outcomes if isinstance(one, Refusal)]
@@ -214,13 +240,13 @@ def _next(done: list[Redriven]) -> list[str]:
 
 
 def _show_retry(report: dict[str, Any]) -> None:
-    columns = ("rows", "source", "endpoint", "how", "campaign", "plan")
+    columns = ("rows", "source", "endpoint", "operation", "campaign", "plan")
     rows = (
         (len(one["ids"]), one["provenance"], one["endpoint"], one["operation"], one["campaign"], one["plan_id"])
         for one in report["retried"]
     )
-    print_table("asked for again", columns, rows)
+    print_table("to be fetched again", columns, rows)
     for one in report["refused"]:
         errors.print(f"not retried: {', '.join(map(str, one['ids']))}: {one['reason']}", style="yellow", markup=False)
     for command in report["next"]:
-        console.print(f"now: {command}", markup=False)
+        console.print(f"next: {command}")

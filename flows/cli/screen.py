@@ -22,6 +22,9 @@ GAP = "  "
 LIST_RULE = 40
 """The line between two rows of a table that is shown as lists."""
 
+SHOWN_ROWS = 20
+"""The rows of a long list that people see below its summary, where no --limit says otherwise."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 
 
@@ -29,13 +32,13 @@ class Screen(Console):
     """A console that shows text as it is: nothing in it is markup, and nothing in it acts on the terminal."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print texts, with escapes for control characters, and tables."""
+        """Print texts, with escapes for control characters; lines wrap on a terminal only, at spaces."""
         shown = (visible_lines(one) if isinstance(one, str) else one for one in objects)
-        super().print(*shown, **{"markup": False, **options})
+        super().print(*shown, **{"markup": False, "soft_wrap": not self.is_terminal, **options})
 
 
-console = Screen(highlight=False, soft_wrap=True)
-errors = Screen(stderr=True, highlight=False, soft_wrap=True)
+console = Screen(highlight=False)
+errors = Screen(stderr=True, highlight=False)
 
 
 def print_json(value: Any) -> None:
@@ -61,7 +64,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     widths = _widths([heads, *cells], console.width - len(GAP) * (len(columns) - 1))
     if widths:
         rule = [Text("─" * width) for width in widths]
-        numbers = [all(_is_number(row[number]) for row in cells) for number in range(len(heads))]
+        numbers = [_are_numbers(column) for column in zip(*cells, strict=True)]
         for row in (heads, rule, *cells):
             _print_row(row, widths, numbers)
         return
@@ -85,8 +88,10 @@ def _cell(value: Any, style: str = "") -> Text:
     return Text(visible_lines(str(value)), style=style)
 
 
-def _is_number(cell: Text) -> bool:
-    return cell.plain.replace(",", "").replace(".", "", 1).isdigit() or cell.plain in ("", "-")
+def _are_numbers(column: Sequence[Text]) -> bool:
+    """Whether a column is aligned to the right."""
+    cells = {cell.plain.replace(",", "").replace(".", "", 1) for cell in column} - {"", "-"}
+    return bool(cells) and all(cell.isdigit() for cell in cells)
 
 
 def _widths(rows: Sequence[Sequence[Text]], room: int) -> list[int]:

@@ -1,5 +1,6 @@
 """`patra source`: create and test source files."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from flows.cli.files import is_file, read_file, write_file
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app, read_prefect_secret
+from flows.text.wording import counted
 from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks, strategies
 from ingest_core.gate.ports import RateGate
 from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck
@@ -31,6 +33,9 @@ from ingest_core.registry.schema import schema_text
 from ingest_core.registry.yaml_bounds import MAX_BYTES
 from ingest_core.settings import load_settings
 from ingest_core.shipped import shipped_sources
+
+LONGEST_FRAGMENT = 120
+"""Characters of a rejected record that are shown."""
 
 source_app = CommandTree(help="Create and test source files.")
 
@@ -117,7 +122,7 @@ def source_check(
     if as_json:
         print_json(report)
     elif send:
-        _show_page(report["page"])
+        _show_page(report["page"], limit)
         _show_warnings(about_page)
 
 
@@ -127,7 +132,9 @@ def read_assignments(given: list[str] | None) -> dict[str, str]:
     for text in given or []:
         key, equals, value = text.partition("=")
         if not equals:
-            raise BadInput("USAGE", f"{text!r} is not KEY=VALUE", where="--set", remedy="as pagination.page_size=200")
+            raise BadInput(
+                "USAGE", f"{text!r} is not KEY=VALUE", where="--set", remedy="write it as pagination.page_size=200"
+            )
         pairs[key.strip()] = value.strip()
     return pairs
 
@@ -160,9 +167,11 @@ def _from_text(text: str, name: str) -> Iterator[_Found]:
 def _show_check(report: dict[str, Any], *, whole: bool) -> None:
     title = f"{report['source']} {report['endpoint']} {report['operation']} (from {report['origin']})"
     shown = [one for one in report["settings"] if whole or one["origin"] != PLATFORM_DEFAULT]
-    print_table(title, ("setting", "value", "from"), ((one["key"], one["value"], one["origin"]) for one in shown))
+    rows = ((one["key"], one["value"], one["origin"].partition(" (reg_")[0]) for one in shown)
+    print_table(title, ("setting", "value", "set by"), rows)
     if len(shown) < len(report["settings"]):
-        console.print(f"{len(report['settings']) - len(shown)} platform defaults are not shown (--all)")
+        hidden = counted(len(report["settings"]) - len(shown), "platform default")
+        console.print(f"{hidden} not shown (--all)")
     _show_warnings(report["warnings"])
     for degradation in report["degradations"]:
         console.print(f"note: {degradation}", markup=False)
@@ -180,22 +189,25 @@ def _show_warnings(warnings: list[str]) -> None:
         errors.print(f"warning: {warning}", style="yellow", markup=False)
 
 
-def _show_page(page: dict[str, Any]) -> None:
+def _show_page(page: dict[str, Any], limit: int) -> None:
     total = "" if page["total"] is None else f" of {page['total']}"
     console.print(
-        f"\nanswer: status {page['status']}, {page['received']} records{total}, "
-        f"{page['mapped']} usable, {len(page['gone'])} deleted, {len(page['rejected'])} rejected, "
-        f"{page['requests']} requests"
+        f"\nanswer: status {page['status']}, {counted(page['received'], 'record')}{total}: "
+        f"{page['mapped']:,} usable, {len(page['gone']):,} deleted, {len(page['rejected']):,} rejected; "
+        f"{counted(page['requests'], 'request')}"
     )
     for record in page["records"]:
         print_facts(f"{record['provider_id']}  updated {record['updated_at']}", record["record"].items())
     if page["gone"]:
         deleted = ((one["provider_id"], one["reason_code"], one["gone_at"], one["merged_into"]) for one in page["gone"])
         print_table("deleted", ("id", "reason", "when", "merged into"), deleted)
-    rows = (
-        (one["provider_id"], one["reason_code"], one["json_path"], one["fragment"][:120]) for one in page["rejected"]
-    )
-    print_table("rejected", ("id", "reason", "path", "record"), rows)
+    reasons = Counter((one["reason_code"], one["json_path"]) for one in page["rejected"])
+    if reasons:
+        rows = ((reason, path, f"{number:,}") for (reason, path), number in reasons.most_common())
+        print_table("rejected records by reason", ("reason", "path", "records"), rows)
+    for one in page["rejected"][:limit]:
+        facts = {"reason": one["reason_code"], "path": one["json_path"], "record": one["fragment"][:LONGEST_FRAGMENT]}
+        print_facts(f"{one['provider_id'] or 'no id'}  rejected", facts.items())
 
 
 @source_app.command("schema", epilog="Example: patra source schema > source.schema.json")
@@ -245,20 +257,22 @@ def source_new(
     if as_json:
         print_json({"file": str(file), "code": answers.code})
     else:
-        console.print(f"written: {file}\nnow: patra source check {file}", markup=False)
+        console.print(f"written: {file}\nnext: patra source check {file}", markup=False)
 
 
 def _paging(answer: str) -> PaginationType:
     known = {kind.value: kind for kind in PAGING}
     if answer.upper() not in known:
-        raise BadInput("USAGE", f"{answer!r} is no way of paging", where="paging", remedy=f"one of {', '.join(known)}")
+        raise BadInput(
+            "USAGE", f"{answer!r} is not a type of paging", where="paging", remedy=f"one of {', '.join(known)}"
+        )
     return known[answer.upper()]
 
 
 def _whole_number(answer: str) -> int:
     number = whole_number(answer, LARGEST_COUNT)
     if not number:
-        raise BadInput("USAGE", f"{answer!r} is no number above 0", where="cap", remedy="such as 100")
+        raise BadInput("USAGE", f"{answer!r} is not a whole number above 0", where="cap", remedy="such as 100")
     return number
 
 

@@ -1,20 +1,21 @@
 """`patra execute` and the commands that show what is going on."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from flows.cli.help import CommandTree, Heading
-from flows.cli.screen import AsJson, errors, on_terminal, print_facts, print_json, print_table
+from flows.cli.progress import execution_shown
+from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table
 from flows.process.application import open_app
 from flows.process.signals import stopped_by_signals
-from ingest_core.bootstrap import App
-from ingest_core.execution.outcomes import RunSummary
+from flows.text.wording import counted
 from ingest_core.execution.report import ExecuteReport
-from ingest_core.execution.shift import Bounds, NoWatch
+from ingest_core.execution.shift import Bounds
 from ingest_core.model.errors import ExitCode, PatraError
-from ingest_core.model.task import Task
+from ingest_core.model.progress import PartitionStatus
 from ingest_core.model.whole_number import LARGEST_COUNT
 
 OptionalSource = Annotated[str | None, typer.Argument(help="Show only this source.", show_default=False)]
@@ -43,7 +44,8 @@ def execute(
             app.registry.rows(source)
         with stopped_by_signals(app.executor.stop):
             bounds = Bounds(source, max_tasks, until_idle=until_idle)
-            report = _execute(app, bounds, show=not as_json and on_terminal())
+            with execution_shown(app, bounds, show=not as_json) as watch:
+                report = app.executor.execute(bounds, watch)
         if app.executor.stop.is_set():
             raise PatraError(
                 "INTERRUPTED", "interrupted; the task in work is queued again", where="execute", remedy="execute again"
@@ -57,41 +59,18 @@ def execute(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _execute(app: App, bounds: Bounds, *, show: bool) -> ExecuteReport:
-    if not show:
-        return app.executor.execute(bounds)
-    queued = sum(entry.counts["QUEUED"] for entry in app.readside.status(bounds.source))
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=errors) as progress:
-        return app.executor.execute(bounds, _Bar(progress, queued))
-
-
-class _Bar(NoWatch):
-    """Shows how far it is."""
-
-    def __init__(self, progress: Progress, queued: int) -> None:
-        self._progress = progress
-        self._bar = progress.add_task("tasks", total=queued)
-
-    def began(self, task: Task) -> None:
-        """Say what is worked."""
-        self._progress.update(self._bar, description=f"{task.partition} slice {task.slice_no}")
-
-    def ended(self, task: Task, summary: RunSummary) -> None:
-        """One more is done."""
-        self._progress.advance(self._bar)
-
-
 def _show_execution(report: ExecuteReport) -> None:
     rows = [
         ("tasks", f"{report.succeeded} succeeded, {report.partial} partial, {report.failed} failed"),
         ("queued again", report.requeued),
-        ("pages", report.batches),
-        ("requests", report.requests),
-        *report.counts.json().items(),
+        ("pages", f"{report.batches:,}"),
+        ("requests", f"{report.requests:,}"),
+        *((f"records {name}", f"{number:,}") for name, number in report.counts.json().items()),
         ("unconfirmed ends", report.weak_ends),
     ]
     print_facts("execution", rows)
+    if report.counts.quarantined:
+        console.print("rejected records: patra quarantine list")
     for error in report.errors:
         errors.print(error, style="red", markup=False)
 
@@ -105,6 +84,10 @@ def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
     if as_json:
         print_json([entry.json() for entry in entries])
         return
+    if not entries:
+        console.print("no tasks yet; plan some, for example: patra plan crossref")
+        return
+    _show_total(entries)
     columns = ("source", "endpoint", "operation", "control", "tasks")
     rows = (
         (
@@ -112,8 +95,21 @@ def status(source: OptionalSource = None, *, as_json: AsJson = False) -> None:
             entry.endpoint,
             entry.operation,
             entry.control,
-            ", ".join(f"{number} {state}" for state, number in entry.counts.items() if number) or "none",
+            _states(entry.counts),
         )
         for entry in entries
     )
     print_table("partitions", columns, rows)
+
+
+def _show_total(entries: list[PartitionStatus]) -> None:
+    """The tasks of all partitions, where there are several."""
+    if len(entries) > 1:
+        total: Counter[str] = Counter()
+        for entry in entries:
+            total.update(entry.counts)
+        console.print(f"{counted(total.total(), 'task')} in {counted(len(entries), 'partition')}: {_states(total)}")
+
+
+def _states(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {state}" for state, number in counts.items() if number) or "none"

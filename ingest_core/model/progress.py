@@ -40,6 +40,16 @@ class PlanProgress:
 
 
 @dataclass(frozen=True)
+class TaskProgress:
+    """What of a task is done."""
+
+    records: int
+    """Records on committed pages of all its attempts."""
+    expected: int
+    """Estimated records of its slice; 0 where they are not known."""
+
+
+@dataclass(frozen=True)
 class PlanRun:
     """The flow run of a plan, and how many of the plan's slices ended without a total that confirms it."""
 

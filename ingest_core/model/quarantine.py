@@ -26,6 +26,16 @@ class Quarantined:
 
 
 @dataclass(frozen=True)
+class QuarantineCount:
+    """The number of rejected records of one source, reason and state."""
+
+    source: str
+    reason_code: str
+    state: str
+    records: int
+
+
+@dataclass(frozen=True)
 class QuarantineEntry:
     """A row in short, as lists show it."""
 

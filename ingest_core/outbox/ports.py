@@ -69,6 +69,9 @@ class OutboxControl(Protocol):
     def pending(self) -> int:
         """How many messages wait to be sent."""
 
+    def tally(self, status: OutboxStatus | None = None) -> dict[str, int]:
+        """Number of messages by status."""
+
     def messages(self, status: OutboxStatus | None = None, limit: int = ...) -> list[MessageEntry]:
         """Messages without their payload, newest first."""
 

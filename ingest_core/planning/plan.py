@@ -1,6 +1,6 @@
 """The planner's use case: from a trigger to a stored plan, step by step."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -71,6 +71,13 @@ class Planner:
         self._strategies = strategies
         self._probe = probe
         self._settings = settings or PlanSettings()
+
+    def asking_through(self, wrap: Callable[[Probe], Probe]) -> "Planner":
+        """The same planner; it asks providers for sizes through what `wrap` makes of its probe."""
+        if self._probe is None:
+            return self
+        parts = (self._registry, self._plans, self._reslicer, self._clock, self._strategies)
+        return Planner(*parts, wrap(self._probe), self._settings)
 
     def plan(
         self, request: PlanRequest, trigger: Trigger, now: datetime | None = None, steps: PlanSteps = AS_THEY_ARE

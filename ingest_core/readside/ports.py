@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import QuarantineReason, QuarantineState
 from ingest_core.model.partition import Partition
-from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun
-from ingest_core.model.quarantine import Quarantined, QuarantineEntry, Settled
+from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun, TaskProgress
+from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Settled
 from ingest_core.model.stored_item import ItemChoice, StoredItem
 
 
@@ -44,6 +44,9 @@ class WorkReports(Protocol):
     def plan_progress(self, plan_id: int) -> PlanProgress:
         """How far a plan is."""
 
+    def task_progress(self, task_id: int) -> TaskProgress:
+        """How far a task is."""
+
     def item_versions(self, source: str, start: datetime, end: datetime) -> dict[str, datetime]:
         """The ids updated in `[start, end)`, each with the update time of its stored version."""
 
@@ -74,6 +77,14 @@ class QuarantineStore(Protocol):
         self, source: str | None, reason: QuarantineReason | None = None, state: QuarantineState | None = None
     ) -> int:
         """Number of rejected records."""
+
+    def tally(
+        self,
+        source: str | None = None,
+        reason: QuarantineReason | None = None,
+        state: QuarantineState | None = None,
+    ) -> list[QuarantineCount]:
+        """Number of rejected records by source, reason and state, the largest first."""
 
     def stream(
         self, source: str | None, reason: QuarantineReason | None = None, state: QuarantineState | None = None

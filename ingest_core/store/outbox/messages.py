@@ -140,6 +140,14 @@ class SqlOutbox:
             moments = [*connection.execute(later).scalars(), *connection.execute(held).scalars()]
         return min((moment - now for moment in moments if moment is not None and moment > now), default=timedelta(0))
 
+    def tally(self, status: OutboxStatus | None = None) -> dict[str, int]:
+        """Number of messages by status."""
+        code = _TABLE.c.status_code
+        query = sa.select(code, sa.func.count()).group_by(code).order_by(code)
+        with self._database.read() as connection:
+            found = {name: int(number) for name, number in connection.execute(query)}
+        return {name: number for name, number in found.items() if status is None or name == status.value}
+
     def messages(self, status: OutboxStatus | None = None, limit: int = CHUNK) -> list[MessageEntry]:
         """Messages without what they tell, newest first."""
         query = sa.select(*(_TABLE.c[name] for name in _SHOWN), _TABLE.c.payload)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput
 from ingest_core.model.partition import Partition
-from ingest_core.model.quarantine import Quarantined, QuarantineEntry, Settled
+from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Settled
 from ingest_core.model.slice_codes import SignalCode, SignalState
 from ingest_core.model.window import Window
 from ingest_core.store.engine.database import Database
@@ -53,6 +53,19 @@ class SqlQuarantineStore:
         counted = sa.select(sa.func.count()).select_from(_chosen(source, reason, state).subquery())
         with self._database.read() as connection:
             return int(connection.execute(counted).scalar_one())
+
+    def tally(
+        self,
+        source: str | None = None,
+        reason: QuarantineReason | None = None,
+        state: QuarantineState | None = None,
+    ) -> list[QuarantineCount]:
+        """Number of rejected records by source, reason and state, the largest first."""
+        chosen = _chosen(source, reason, state).subquery()
+        key = [chosen.c[name] for name in ("provenance_code", "reason_code", "state_code")]
+        query = sa.select(*key, sa.func.count()).group_by(*key).order_by(sa.func.count().desc(), *key)
+        with self._database.read() as connection:
+            return [QuarantineCount(*row) for row in connection.execute(query)]
 
     def stream(
         self, source: str | None, reason: QuarantineReason | None = None, state: QuarantineState | None = None

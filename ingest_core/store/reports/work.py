@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import LEASED_TASKS, Operation, SchedulerCode, TaskStatus
 from ingest_core.model.partition import Partition
-from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun
+from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun, TaskProgress
 from ingest_core.store.engine.database import Database
 from ingest_core.store.ledger.settle import WEAK_ENDS
 from ingest_core.store.schema.columns import PARTITION_COLUMNS
@@ -16,6 +16,7 @@ from ingest_core.store.schema.tables import (
     ing_item,
     ing_partition_control,
     ing_plan,
+    ing_plan_slice,
     ing_schedule_instance,
     ing_task,
     ing_task_run,
@@ -110,6 +111,22 @@ class SqlWorkReports:
             total, ended = connection.execute(tasks).one()
             page_count, records = connection.execute(pages).one()
         return PlanProgress(int(total), int(ended or 0), int(page_count), int(records or 0))
+
+    def task_progress(self, task_id: int) -> TaskProgress:
+        """How far a task is."""
+        batch, part = ing_task_run_batch, ing_plan_slice
+        read = sa.select(sa.func.sum(batch.c.record_count)).where(
+            batch.c.task_id == task_id, batch.c.committed_at.is_not(None)
+        )
+        spec = (
+            sa.select(part.c.slice_spec)
+            .join(ing_task, ing_task.c.slice_id == part.c.id)
+            .where(ing_task.c.id == task_id)
+        )
+        with self._database.read() as connection:
+            records, found = connection.execute(read).scalar(), connection.execute(spec).scalar()
+        hints = (found or {}).get("hints") or {}
+        return TaskProgress(int(records or 0), int(hints.get("estimatedRecords") or 0))
 
     def item_versions(self, source: str, start: datetime, end: datetime) -> dict[str, datetime]:
         """The records updated in `[start, end)` and the version stored of each."""

@@ -39,7 +39,7 @@ def due_parts(scheduled: datetime) -> list[HousekeepingPart]:
 
 @flow(name="housekeeping", flow_run_name="housekeeping", validate_parameters=True)
 def housekeeping(parameters: HousekeepingParameters) -> State[Any]:
-    """Give back leases and slots of the dead, keep limits, cursors and messages moving.
+    """Release leases and slots of lost workers, keep limits, cursors and messages moving.
 
     Args:
         parameters: Which parts, if not all.

@@ -60,9 +60,9 @@ def render_page(subject: str, message: str, report: ExecuteReport, worked: Seque
 
 
 def _errors(worked: Sequence[Worked]) -> str:
-    """A list, since a column of a narrow page has no room for an error."""
-    told = [f"- **{text(one.name)}**, {one.window}: {text(error)}" for one in worked if (error := _error(one))]
-    return "\n".join(["## What went wrong", "", *told]) if told else ""
+    """A list, since a column of a narrow page is too narrow for an error."""
+    errors = [f"- **{text(one.name)}**, {one.window}: {text(error)}" for one in worked if (error := _error(one))]
+    return "\n".join(["## What went wrong", "", *errors]) if errors else ""
 
 
 def _error(one: Worked) -> str:
@@ -78,7 +78,7 @@ def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> str:
         "pages": report.batches,
         "requests": report.requests,
         **report.counts.json(),
-        "waited for turns": f"{waited:.1f} s",
+        "waited for permits": f"{waited:.1f} s",
         "asked again": sum(one.summary.retries for one in worked),
     }
     return table(("", ""), ((name, str(value)) for name, value in rows.items()))

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class ExecutionWatch:
-    """A Watch; what cannot be told does not hold up the work."""
+    """A Watch; a failed report does not delay the work."""
 
     def __init__(self, app: App, parameters: ExecuteParameters) -> None:
         self._app = app

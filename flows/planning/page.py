@@ -18,52 +18,52 @@ UNCONFIRMED = "unconfirmed ends"
 
 def plan_headline(report: PlanReport) -> str:
     """What happened, in one line: the state's message."""
-    told, plan = report.json(), report.plan
+    facts, plan = report.json(), report.plan
     if report.dry_run:
-        return f"dry run, nothing was written: {_outcome(told) if plan.slices else told['reason']}"
+        return f"dry run, nothing was written: {_outcome(facts) if plan.slices else facts['reason']}"
     name = f"plan {plan.plan_id}" if report.created else f"plan {plan.plan_id}, which was there already"
     if not plan.slices:
-        return f"{name}: nothing to read: {told['reason'] or 'too many tasks wait'}"
-    short = "; too many tasks wait, and the rest is planned by a later run" if told["stock"] else ""
-    warned = f"; {counted(len(told['warnings']), 'warning')}" if told["warnings"] and not short else ""
-    return f"{name}: {_outcome(told)}{short}{warned}"
+        return f"{name}: nothing to read: {facts['reason'] or 'too many tasks wait'}"
+    short = "; too many tasks wait, and the rest is planned by a later run" if facts["stock"] else ""
+    warned = f"; {counted(len(facts['warnings']), 'warning')}" if facts["warnings"] and not short else ""
+    return f"{name}: {_outcome(facts)}{short}{warned}"
 
 
-def _outcome(told: dict[str, Any]) -> str:
-    return sized(told["slices"], told["sizes"])
+def _outcome(facts: dict[str, Any]) -> str:
+    return sized(facts["slices"], facts["sizes"])
 
 
 def plan_page(report: PlanReport) -> str:
     """The page, as Markdown."""
-    told, remarks = report.json(), report.plan.remarks
+    facts, remarks = report.json(), report.plan.remarks
     title = "dry run" if report.dry_run else f"plan {report.plan.plan_id}"
     parts = [
         f"# {text(str(report.partition))}: {title}",
         text(plan_headline(report)),
-        table(("", ""), _facts(told)),
-        *_notices("Warnings", told["warnings"]),
+        table(("", ""), _facts(facts)),
+        *_notices("Warnings", facts["warnings"]),
         "## What to do next",
-        "\n".join(f"- {step}" for step in _next_steps(report, told)),
+        "\n".join(f"- {step}" for step in _next_steps(report, facts)),
         "## How the window came about",
         table(("", "value", "by", "why"), _steps(remarks.get("audit", []))),
-        *_slices(told),
-        *_notices("What the provider lacks", told["notes"]),
+        *_slices(facts),
+        *_notices("What the provider lacks", facts["notes"]),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _facts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    start, end = (parse_instant(told["window"][name]) for name in ("from", "to"))
-    sizes = told["sizes"]
+def _facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    start, end = (parse_instant(facts["window"][name]) for name in ("from", "to"))
+    sizes = facts["sizes"]
     yield "window", span_name(start, end)
-    if told["campaign"]:
-        yield "campaign", told["campaign"]
-    yield "slices", f"{told['slices']:,}, cut by {told['strategy']}"
-    if told["tasks_existing"]:
-        yield "tasks", f"{told['tasks_existing']:,}, which were there already"
-    if told["weak_ends"]:
-        yield UNCONFIRMED, _unconfirmed(told["weak_ends"])
-    failed = failure(told["slices"], sizes)
+    if facts["campaign"]:
+        yield "campaign", facts["campaign"]
+    yield "slices", f"{facts['slices']:,}, cut by {facts['strategy']}"
+    if facts["tasks_existing"]:
+        yield "tasks", f"{facts['tasks_existing']:,}, which were there already"
+    if facts["weak_ends"]:
+        yield UNCONFIRMED, _unconfirmed(facts["weak_ends"])
+    failed = failure(facts["slices"], sizes)
     if failed:
         yield "sizes", failed
     if sizes.get("smallest") and not in_numbers(sizes):
@@ -99,19 +99,20 @@ def _span(one: dict[str, Any]) -> str:
     return span_name(parse_instant(one["from"]), parse_instant(one["to"]))
 
 
-def _next_steps(report: PlanReport, told: dict[str, Any]) -> Iterator[str]:
+def _next_steps(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
     if report.dry_run:
         yield "Run it again without *Dry run* to plan this."
         return
-    if told["slices"]:
+    if facts["slices"]:
         yield "The `executor` deployment works these tasks when it runs next, or `patra execute` does."
-        yield f"Stop them with `patra cancel --plan {told['plan_id']}`."
+        yield f"Stop them with `patra cancel --plan {facts['plan_id']}`."
     else:
         yield "Nothing: there is nothing to read now, and a later run looks again."
-    if told["status"] == PlanStatus.PARTIAL:
+    if facts["status"] == PlanStatus.PARTIAL:
         yield "Run it again once fewer tasks wait: it plans the rest."
-    if told["campaign"]:
-        yield f"Run it again under the campaign `{text(told['campaign'])}` to continue; covered time is not read again."
+    if facts["campaign"]:
+        name = text(facts["campaign"])
+        yield f"Run it again under the campaign `{name}` to continue; covered time is not read again."
 
 
 def _steps(audit: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
@@ -119,13 +120,13 @@ def _steps(audit: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str, str
         yield step["step"], step["value"] or "none", formula(step) or "given", step["why"]
 
 
-def _slices(told: dict[str, Any]) -> Iterator[str]:
+def _slices(facts: dict[str, Any]) -> Iterator[str]:
     """The first slices and the last, a row each."""
-    shown = told["sizes"].get("shown")
+    shown = facts["sizes"].get("shown")
     if not shown:
         return
     yield "## Slices"
-    left_out = told["slices"] - len(shown)
+    left_out = facts["slices"] - len(shown)
     if left_out:
         yield f"{counted(left_out, 'slice')} in between are not shown."
     rows = ((f"{one['no']:,}", _span(one), _beside(one), shown_records(one), one["method"]) for one in shown)

@@ -18,7 +18,7 @@ REQUEST_SECONDS = 20.0
 """Timeout of one request; Prefect's client repeats requests that a busy server refuses, for about a minute."""
 
 PLANNER = "planner"
-"""The flow that plans, and its deployment for what is asked by hand; each harvest has another deployment of it."""
+"""The flow that plans, and its deployment for manual runs; each harvest has another deployment of it."""
 
 _BUSY = 503
 _UNAUTHORISED = 401

@@ -85,7 +85,7 @@ with warnings.catch_warnings():
         async def __aexit__(self, *_reason: Any) -> None:
             asking = asyncio.create_task(self._ask_executors())
             try:
-                await super().__aexit__(None, None, None)  # told of the reason, it would kill its processes
+                await super().__aexit__(None, None, None)  # given the reason, it would kill its processes
             finally:
                 asking.cancel()
 

@@ -1,4 +1,4 @@
-"""The application as flows and commands open it: with Prefect's secrets at hand."""
+"""The application as flows and commands open it: with Prefect's secrets."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

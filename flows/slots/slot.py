@@ -129,7 +129,7 @@ class Slots:
             return slot
 
     def _ask(self, partition: Partition) -> tuple[HeldSlot | None, list[str]]:
-        """A slot if there is room, and which limits are missing; a slot that only some limits count is given back."""
+        """A slot if one is free, and which limits are missing; a slot that only some limits count is given back."""
         names, asked_at = _names(partition), time.monotonic()
         try:
             answer = _patiently(
@@ -209,7 +209,7 @@ class Slots:
         _log.warning(_NOT_RELEASED, slot.partition)
 
     def _give_back(self, slot: HeldSlot) -> bool:
-        """Whether Prefect was told; a lease it forgot is counted down, since it says nothing when asked to end that."""
+        """Whether Prefect has released it; a forgotten lease is counted down, since its release has no effect."""
         if slot.state == LeaseState.HELD:
             known = self._renew(slot)
             if known is None:

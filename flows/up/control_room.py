@@ -49,7 +49,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class UpOptions:
-    """What kind of room."""
+    """Options of a control room."""
 
     port: int
     sandbox: bool
@@ -70,7 +70,7 @@ class Stopped(BaseException):
 
 
 class UpFailed(PatraError):
-    """A part of the room does not run."""
+    """A process of the control room does not run."""
 
 
 def run_up(options: UpOptions, say: Say, show: Callable[[dict[str, Any]], None]) -> None:
@@ -104,7 +104,7 @@ def _stopped_by_signals() -> Iterator[Event]:
 
 @contextmanager
 def _processes(say: Say, hurry: Event) -> Iterator[dict[str, Child]]:
-    """The room's processes by name; however this ends, they end too, the worker before what it needs."""
+    """The control room's processes by name; however this ends, they end too, the worker before what it needs."""
     children: dict[str, Child] = {}
     adopt_orphans()
     with ExitStack() as ending:
@@ -158,7 +158,7 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
 
 
 def _prefect_settings(home: Home, options: UpOptions) -> dict[str, str]:
-    """A Prefect that belongs to this room: reached from this machine alone, without telemetry."""
+    """Prefect settings for this control room: reached from this machine alone, without telemetry."""
     hosts = own_hosts(LOOPBACK, options.port, home.settings.up_allowed_hosts)
     return {
         "PREFECT_HOME": str(home.folder / "prefect"),

@@ -1,4 +1,4 @@
-"""The folder a control room lives in: one room at a time, and the sandbox's apart from what is real."""
+"""The folder a control room lives in: one at a time, with the sandbox's files apart from real ones."""
 
 import fcntl
 import json
@@ -27,7 +27,7 @@ _SANDBOX_CONTACT = "sandbox@example.org"
 
 @dataclass(frozen=True)
 class Home:
-    """Where a room keeps its things, and the settings its flows get: all paths are absolute."""
+    """The files of a control room and the settings of its flows; all paths are absolute."""
 
     folder: Path
     settings: Settings
@@ -47,9 +47,9 @@ class Home:
             "PATRA_DATABASE_URL": _absolute(self.settings.effective_database_url, _SQLITE),
         }
         # Empty, not left out: the processes inherit what is set outside.
-        told = {"PATRA_PUBLISHER": _absolute(publisher, _FILE) if publisher else ""}
+        target = {"PATRA_PUBLISHER": _absolute(publisher, _FILE) if publisher else ""}
         contact = {"PATRA_CONTACT": self.settings.contact or _SANDBOX_CONTACT} if self.sandbox else {}
-        return named | contact | (told if publisher or self.sandbox else {})
+        return named | contact | (target if publisher or self.sandbox else {})
 
 
 def room_home(settings: Settings, *, sandbox: bool) -> Home:

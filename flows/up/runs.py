@@ -1,4 +1,4 @@
-"""Flow runs of a room that is opened again."""
+"""Flow runs of a control room that is started again."""
 
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ from ingest_core.model.errors import Unreachable
 
 
 def drop_missed_runs() -> int:
-    """Delete the ticks of short schedules from while the room was closed: they would begin at once, the next does it.
+    """Delete missed ticks of short schedules, due while the control room was stopped: the next tick does the same.
 
     A plan that was missed is made late: its window may be of that day.
     """

@@ -2,7 +2,7 @@
 
 The server works in one thread, and each connection to SQLite in one of its own. What a statement that found the
 database locked leaves behind is garbage, and whichever thread collects it waits for the statement's connection. If that
-connection waits for its turn to write, and whoever writes waits for the server's thread to let it go on, a collection
+connection waits to write, and whoever writes waits for the server's thread to let it go on, a collection
 in that thread ends only when SQLite gives up, after sixty seconds.
 
 Prefect begins a write transaction as a reader. If another one commits before its first write, SQLite refuses that write

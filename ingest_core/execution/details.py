@@ -18,7 +18,7 @@ from ingest_core.model.spec import DriftSpec
 
 GONE_STATUSES = frozenset({404, 410})
 TOO_MANY_GONE = 10
-"""Without another stored record to ask for, this number of ids not found is not believed."""
+"""Without another stored record to ask for, this number of ids not found is taken for an outage."""
 
 NO_ANSWER = Response("", 0, {}, b"", 0.0)
 

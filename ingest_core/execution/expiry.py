@@ -71,7 +71,7 @@ def decide_expiry(expiry: Expiry, lost: Iterable[LostWorker], now: datetime) -> 
 
 
 def _lost_without_it(expiry: Expiry, lost: Iterable[LostWorker], now: datetime) -> bool:
-    """Whether some other worker was lost lately, and since this task was last in the hands of a lost one."""
+    """Whether some other worker was lost lately, and since a lost worker last held this task."""
     since = max(now - STORM_SPAN, expiry.last_at or now - STORM_SPAN)
     # Leases of one worker expire one after the other: those of the last one may have been found after this task's.
     holders = (expiry.owner, expiry.last_owner)

@@ -37,7 +37,7 @@ class TaskQueue(Protocol):
         """
 
     def claim_due(self, owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
-        """One of these tasks, leased to `owner`; none when others were quicker, or there is no room.
+        """One of these tasks, leased to `owner`; None when others were quicker, or the cap is reached.
 
         There is none while as many tasks are leased as these `caps` allow, or the Registry does.
         """
@@ -86,7 +86,7 @@ class PartitionSlots(Protocol):
     """How many tasks of a partition, and of all, may be worked at a time by all workers together."""
 
     def take(self, partition: Partition) -> Slot | None:
-        """A slot of the partition, or none when there is no room now; it never waits."""
+        """A slot of the partition, or None when none is free; it never waits."""
 
 
 class WorkControl(Protocol):

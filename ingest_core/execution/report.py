@@ -34,7 +34,7 @@ class ExecuteReport:
     unreachable: dict[str, str] = field(default_factory=dict)
     """Sources that could not be reached, and why: their tasks stay queued."""
     full: list[Partition] = field(default_factory=list)
-    """Partitions whose tasks wait, though this executor had time for them: others work there, and there is no room."""
+    """Partitions whose tasks wait, although this executor had time for them: other workers hold all their slots."""
     weak_ends: int = 0
     """How many of the tasks that succeeded ended without a total that confirms it."""
     fused: int = 0

@@ -24,7 +24,7 @@ from ingest_core.registry.unset import render_unset
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, as the provider is told: the id of this request, and how to reach the operator."""
+    """Caller as sent to the provider: the id of this request, and the operator's contact."""
 
     correlation_id: str
     contact: str | None = None

@@ -104,7 +104,7 @@ class IdleSlot:
 
 
 def order_due(due: Sequence[Due], served: Mapping[Partition, float]) -> list[Due]:
-    """What to try in turn, where some partitions have an idle slot, each with the seconds it has served.
+    """Due work in the order to try it, where some partitions have an idle slot, each with the seconds it has served.
 
     They go on while nothing more urgent waits, and for a stretch even if others of the same urgency wait longer.
     """
@@ -196,7 +196,7 @@ class Shift:
         return True
 
     def _begin_due(self) -> bool:
-        """Begin a task of the first partition in turn that has a slot and room."""
+        """Begin a task of the first partition that has a free slot."""
         now = self._clock()
         served = {idle.partition: now - idle.since for idle in self._idle_slots}
         found = self._queue.due(self._bounds.source, self._report.unreachable)

@@ -21,7 +21,7 @@ from ingest_core.registry.unset import can_read_unset
 
 CODE = "SPLIT_FIELD_MISSING"
 ROUNDS = 3
-"""Totals are asked for one after the other, in turns: records that come or go in between differ, but not every time."""
+"""Totals are asked for alternately: records that come or go in between differ, but not every time."""
 
 
 def readable(spec: SpecSnapshot, part: IdRange | None) -> IdRange | None:

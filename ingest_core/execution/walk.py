@@ -207,7 +207,7 @@ def edge_of(task: Task, routed: Routed) -> Edge | None:
 def after_page(walk: Walk, batch: Batch, step: Step, page: DecodedPage, new_records: int) -> Checkpoint:
     """The checkpoint once the page is committed."""
     before, task = walk.checkpoint, walk.task
-    # One answer that holds exactly what its own total states, and has room for more, leaves nothing to shift.
+    # One answer that holds exactly what its own total states, and could hold more, leaves nothing to shift.
     confirmed = page.total == len(walk.seen.ids) and page.count < task.spec.paging.page_size
     counts = (step.counts or step.rewound) and not task.ids  # a list of ids of ours does not shift
     shifted = (before.counting and page.count > 0) or (counts and not confirmed) or step.rewound
@@ -284,7 +284,7 @@ def accepted_end(walk: Walk, step: Step) -> Step:
 def shortfall_note(walk: Walk, checkpoint: Checkpoint, verdict: PassVerdict) -> Rejected:
     """What quarantine keeps of missing records that were accepted."""
     task = walk.task
-    told = {"window": task.window.json(), "total": checkpoint.total, "received": len(walk.seen.ids)}
-    fragment = canonical_json({**told, **({"accepted": checkpoint.accepted} if checkpoint.accepted else {})})
+    missing = {"window": task.window.json(), "total": checkpoint.total, "received": len(walk.seen.ids)}
+    fragment = canonical_json({**missing, **({"accepted": checkpoint.accepted} if checkpoint.accepted else {})})
     assert verdict.note is not None
     return Rejected(verdict.note, task.spec.response.total_path or "$", fragment, hash_text(fragment))

@@ -1,4 +1,4 @@
-"""The arithmetic of turns: a token bucket kept as one instant."""
+"""The arithmetic of permits: a token bucket stored as one instant."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,17 +23,17 @@ def moved_back(state: GateState, span: timedelta) -> GateState:
 
 
 def rescaled(state: GateState, before: float, after: float, now: datetime) -> GateState:
-    """The same turns at another rate, in requests a second: as many are taken as were, each as long as it is now.
+    """The same permits at another rate, in requests a second: as many are taken as were, each as long as it is now.
 
-    Law: from the change on, the turns that were taken and those taken since are never more than the burst and the new
-    rate allow, and the wait for the next one does not depend on the old rate.
+    Law: from the change on, the permits granted before and since are never more than the burst and the new rate
+    allow, and the wait for the next one does not depend on the old rate.
     """
     seconds = max((state.tat - now).total_seconds(), 0) * (before / after)
     return GateState(now + timedelta(seconds=min(seconds, LONGEST_BACKLOG_SECONDS)), state.cooldown_until)
 
 
-def take_turn(state: GateState, rate: RateSpec, now: datetime) -> tuple[GateState, timedelta]:
-    """Reserve the next turn: the state after it, and how long to wait for it."""
+def reserve_permit(state: GateState, rate: RateSpec, now: datetime) -> tuple[GateState, timedelta]:
+    """Reserve the next permit: the state after it, and how long to wait for it."""
     interval = timedelta(seconds=1 / rate.requests_per_second)
     ahead = max(rate.burst - rate.cost, 0)
     earliest = max(now, state.cooldown_until, state.tat - interval * ahead)

@@ -36,8 +36,8 @@ class Feedback:
     def quota_json(self) -> dict[str, Any]:
         """What is left, as the ledger keeps it; nothing where the provider said nothing."""
         said = {"limit": self.limit, "remaining": self.remaining}
-        told = {name: value for name, value in said.items() if value is not None}
-        return told | ({"windowReset": format_instant(self.resets_at)} if self.resets_at else {})
+        known = {name: value for name, value in said.items() if value is not None}
+        return known | ({"windowReset": format_instant(self.resets_at)} if self.resets_at else {})
 
 
 def read_feedback(status: int, headers: Mapping[str, str], rate: RateSpec, now: datetime) -> Feedback:

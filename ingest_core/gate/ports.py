@@ -20,14 +20,14 @@ class GateDecision(StrEnum):
 
 @dataclass(frozen=True)
 class Permit:
-    """A turn, and how long to wait before using it; a refused one was not taken."""
+    """A permit and the wait before it may be used; a refused one is not reserved."""
 
     decision: GateDecision
     wait: timedelta = timedelta(0)
 
     @classmethod
     def after(cls, wait: timedelta) -> "Permit":
-        """A turn that comes after a wait, or at once."""
+        """A permit that may be used after a wait, or at once."""
         return cls(GateDecision.WAIT if wait else GateDecision.ALLOW, wait)
 
 
@@ -35,7 +35,7 @@ class RateGate(Protocol):
     """All workers together stay within a provider's rate."""
 
     def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
-        """Take a turn; refused, and nothing taken, if it would come after the deadline."""
+        """Reserve a permit; refused, and nothing reserved, if it could be used only after the deadline."""
 
     def feedback(self, key: str, said: Feedback) -> None:
         """Take in what the provider said about the rate: no permit is granted before its pause is over."""

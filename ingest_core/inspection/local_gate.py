@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.gate.bucket import GateState, reserve_permit
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.model.instant import EPOCH
@@ -19,8 +19,8 @@ class LocalGate:
         self._states: dict[str, GateState] = {}
 
     def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
-        """Take a turn; refused, and nothing taken, if it would come after the deadline."""
-        state, wait = take_turn(self._states.get(key, GateState(EPOCH, EPOCH)), rate, self._clock())
+        """Reserve a permit; refused, and nothing reserved, if it could be used only after the deadline."""
+        state, wait = reserve_permit(self._states.get(key, GateState(EPOCH, EPOCH)), rate, self._clock())
         if wait > deadline:
             return Permit(GateDecision.REJECT, wait)
         self._states[key] = state
@@ -37,5 +37,5 @@ class LocalGate:
         return self._states.get(key, GateState(EPOCH, EPOCH)).cooldown_until > self._clock()
 
     def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
-        """The rate of the file at hand."""
+        """The planned rate: a file has no other."""
         return planned

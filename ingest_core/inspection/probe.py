@@ -58,7 +58,7 @@ def _size(spec: SpecSnapshot, asked: SpecSnapshot, page: DecodedPage, window: Wi
     if page.total is not None and 0 <= page.total <= MOST_CREDIBLE:
         return Estimate(page.total, EstimateMethod.COUNT)
     if spec.response.total_path and page.count:
-        return None  # of the one record that was asked for nothing can be told
+        return None  # one requested record says nothing about the size
     if page.count < asked.paging.page_size:
         return Estimate(page.count, EstimateMethod.FIRST_PAGE)
     times = [record.updated_at for record in Router(spec).route(page, window.end).records]

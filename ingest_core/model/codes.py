@@ -122,7 +122,7 @@ class SliceStrategy(StrEnum):
 
 
 class PaginationType(StrEnum):
-    """How a provider hands out pages."""
+    """How a provider pages its results."""
 
     OFFSET = "OFFSET"
     PAGE = "PAGE"

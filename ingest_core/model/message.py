@@ -1,4 +1,4 @@
-"""Messages to other systems: what became of a record, told at least once under a key that stays the same."""
+"""Messages to other systems: what happened to a record, sent at least once under a constant key."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ class Message:
 
 
 def message_of(change: RecordChange, provenance: str, endpoint: str, lineage: Mapping[str, Any]) -> NewMessage:
-    """What others are told of a change: the common record and where it is from, not the provider's payload."""
+    """The message of a change: the common record and its origin, not the provider's payload."""
     business_key = (provenance, endpoint, change.provider_id)
     version = [change.updated_at, change.version, *([change.taken_at] if change.taken_at else [])]
     return NewMessage(

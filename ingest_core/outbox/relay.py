@@ -165,7 +165,7 @@ class Relay:
             current.retry_after = error.retry_after
             self._fail(part, str(error), current, refused=False)
         except Exception as error:
-            # Others' code: its words may hold a secret, so only the kind is told.
+            # Others' code: its words may hold a secret, so only the kind is shown.
             current.faults += 1
             self._fail(part, f"the publisher failed: {type(error).__name__}", current, refused=False)
         else:

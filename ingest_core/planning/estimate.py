@@ -149,7 +149,7 @@ class StoredEstimates:
 
 @dataclass
 class ProbingEstimator:
-    """Asks the provider as long as the budget lasts, and keeps what it was told."""
+    """Asks the provider within the budget, and keeps the stated sizes."""
 
     spec: SpecSnapshot
     stored: Estimator

@@ -34,7 +34,7 @@ class Need:
 
 
 def survey(coverage: Iterable[Coverage], live: Iterable[Window], config: WindowSpec) -> Ground:
-    """The ground from streams in order of time: neighbours of the same standing become one, however many there are.
+    """The ground from streams in order of time: neighbours of the same state become one, however many there are.
 
     What is live is read first: a task that ends meanwhile is then seen as live, as read, or as both, never as neither.
     """

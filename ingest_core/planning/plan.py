@@ -187,14 +187,14 @@ class Planner:
             new = [one for one in asked if one not in planned]
             wanted = merge(new, transaction.open_signals(partition_of(spec)))
             context = self._context(transaction, spec, proposal, list(_each_once(wanted)) if proposal.by_id else ())
-            room = self._room(transaction, spec)
+            most = self._free_stock(transaction, spec)
         prober = None
         if probe and self._probe and proposal.needs:
             prober = ProbingEstimator(spec, context.estimator, self._probe, probe_budget(spec))
             context = replace(context, estimator=prober)
         drafts = self._drafts(context, proposal, "dry run", request.urgency)
         tally = Tally(spec, proposal.timeline)
-        for _ in tally.watch(islice(drafts, room)):
+        for _ in tally.watch(islice(drafts, most)):
             pass
         short = next(drafts, None) is not None
         sizes = prober.asked if prober else NOTHING_ASKED
@@ -247,12 +247,12 @@ class Planner:
             ids = transaction.open_signals(namespace.partition)
         context = self._context(transaction, spec, proposal, ids)
         drafts = self._drafts(context, proposal, trigger.identity, request.urgency)
-        tally, room = Tally(spec, proposal.timeline), self._room(transaction, spec)
+        tally, most = Tally(spec, proposal.timeline), self._free_stock(transaction, spec)
         first = next(drafts, None)
         drafts = chain([first], drafts) if first else drafts
         head = self._head(_plan_key(namespace.partition, trigger), instance_id, spec, proposal)
         anchor = proposal.anchor(request) if first else None
-        plan_id = transaction.insert_plan(head, anchor, tally.watch(islice(drafts, room)))
+        plan_id = transaction.insert_plan(head, anchor, tally.watch(islice(drafts, most)))
         short = next(drafts, None) is not None
         remarks = self._remarks(compiled, proposal, tally, sizes, short=short)
         status = PlanStatus.PARTIAL if short else PlanStatus.READY if tally.slices else PlanStatus.SUCCEEDED
@@ -287,11 +287,11 @@ class Planner:
         drafter = Drafter(spec, proposal.namespace, trigger, strategy.code, lag, priority)
         return spread(map(drafter.draft, strategy.pieces(context)), spec.rate.daily_quota)
 
-    def _room(self, transaction: PlanTransaction, spec: SpecSnapshot) -> int | None:
+    def _free_stock(self, transaction: PlanTransaction, spec: SpecSnapshot) -> int | None:
         """How many more tasks may wait; none means any number."""
         limits = ((partition_of(spec), spec.slicing.max_queued), (None, self._settings.max_queued))
-        rooms = [max(0, limit - transaction.queued(partition, limit)) for partition, limit in limits if limit]
-        return min(rooms, default=None)
+        free = [max(0, limit - transaction.queued(partition, limit)) for partition, limit in limits if limit]
+        return min(free, default=None)
 
     def _head(self, plan_key: str, instance_id: int, spec: SpecSnapshot, proposal: Proposal) -> PlanHead:
         decision, config = proposal.decision, proposal.config

@@ -175,9 +175,9 @@ class Proposer:
 
 def _ahead_warning(namespace: Namespace, cursor: CursorState) -> str:
     assert cursor.ahead is not None
-    ahead, told = format_instant(cursor.ahead), format_instant(cursor.value)
+    ahead, end = format_instant(cursor.ahead), format_instant(cursor.value)
     remedy = f"patra cursor rebuild {namespace.partition.provenance_code} --set-back --reason TEXT"
-    return f"the watermark stands in the future, at {ahead}; planned from where its events reach, {told}; see: {remedy}"
+    return f"the watermark stands in the future, at {ahead}; planned from where its events reach, {end}; see: {remedy}"
 
 
 def _forward(spec: SpecSnapshot) -> Namespace:

@@ -63,7 +63,7 @@ class Authorizer:
         self._locks: dict[AuthSpec, Lock] = {}
 
     def knows(self, auth: AuthSpec) -> bool:
-        """Whether a request will carry a credential; no where that cannot be told: the slower rate is the safe one."""
+        """Whether a request will carry a credential; False where that is not known: the slower rate is the safe one."""
         try:
             return self._carries(auth)
         except (CredentialMissing, NotSent):
@@ -162,7 +162,7 @@ class Authorizer:
         except (CredentialMissing, NotSent, AnswerLost):
             raise
         except Exception as error:
-            # Others' code: what it raises may hold the secret it was given, so only the kind is told.
+            # Others' code: what it raises may hold the secret it was given, so only the kind is shown.
             raise CredentialMissing(f"the signing hook {auth.signing_hook!r} failed: {type(error).__name__}") from None
         return Grant(headers=headers, secrets=forms_of(*read, *_long(*headers.values())))
 

@@ -79,7 +79,7 @@ def _installed(name: str, secrets: Secrets) -> Publisher:
     except (CredentialMissing, NotSent) as error:
         raise _unusable(name, str(error)) from None
     except Exception as error:
-        # Others' code: what it raises may hold the secret it was given, so only the kind is told.
+        # Others' code: what it raises may hold the secret it was given, so only the kind is shown.
         raise _unusable(name, type(error).__name__) from None
 
 

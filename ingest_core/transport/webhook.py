@@ -30,7 +30,7 @@ _CLOSED_DOORS = frozenset({401, 403, 404, 405, 407, 408, 410, TOO_MANY_REQUESTS}
 
 
 class WebhookPublisher:
-    """A Publisher by HTTP POST; the address may hold a token, so only its host is ever told."""
+    """A Publisher by HTTP POST; the address may hold a token, so only its host is shown."""
 
     def __init__(
         self,

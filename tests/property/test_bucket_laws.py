@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest_core.gate.bucket import LONGEST_BACKLOG_SECONDS, GateState, rescaled, take_turn
+from ingest_core.gate.bucket import LONGEST_BACKLOG_SECONDS, GateState, rescaled, reserve_permit
 from ingest_core.model.spec import RateSpec
 from tests.support.strategies import ORIGIN, rates
 
@@ -22,7 +22,7 @@ def granted_turns(rate: RateSpec, pauses: list[timedelta], state: GateState = FR
     now, turns = ORIGIN, []
     for pause in pauses:
         now += pause
-        state, wait = take_turn(state, rate, now)
+        state, wait = reserve_permit(state, rate, now)
         assert wait >= timedelta(0)
         turns.append(now + wait)
     return turns
@@ -80,13 +80,13 @@ def test_after_a_change_of_rate_turns_taken_before_and_since_are_within_the_new_
     now, state = ORIGIN, FRESH
     for pause in before:
         now += pause
-        state, _ = take_turn(state, old, now)
+        state, _ = reserve_permit(state, old, now)
     changed_at, taken = now, max((state.tat - now).total_seconds(), 0) * old.requests_per_second
     state = rescaled(state, old.requests_per_second, new.requests_per_second, now)
     turns = []
     for pause in since:
         now += pause
-        state, wait = take_turn(state, new, now)
+        state, wait = reserve_permit(state, new, now)
         turns.append(now + wait)
     for number, turn in enumerate(turns, 1):
         length = (turn - changed_at).total_seconds()
@@ -102,9 +102,9 @@ def test_after_a_change_of_rate_turns_taken_before_and_since_are_within_the_new_
 def test_the_wait_after_a_change_does_not_depend_on_the_old_rate(old: RateSpec, new: RateSpec, askers: int) -> None:
     state = FRESH
     for _ in range(askers):
-        state, _ = take_turn(state, old, ORIGIN)
+        state, _ = reserve_permit(state, old, ORIGIN)
     state = rescaled(state, old.requests_per_second, new.requests_per_second, ORIGIN)
-    _, wait = take_turn(state, new, ORIGIN)
+    _, wait = reserve_permit(state, new, ORIGIN)
     longest = timedelta(seconds=1 / new.requests_per_second) * max(askers * old.cost + new.cost - new.burst, 0)
     assert abs(wait - longest) < timedelta(milliseconds=1) or old.cost > old.burst or new.cost > new.burst
 
@@ -113,7 +113,7 @@ def test_the_wait_after_a_change_does_not_depend_on_the_old_rate(old: RateSpec, 
 def test_a_change_to_the_same_rate_is_none(rate: RateSpec, askers: int) -> None:
     state = FRESH
     for _ in range(askers):
-        state, _ = take_turn(state, rate, ORIGIN)
+        state, _ = reserve_permit(state, rate, ORIGIN)
     same = rescaled(state, rate.requests_per_second, rate.requests_per_second, ORIGIN)
     assert abs(same.tat - state.tat) < timedelta(milliseconds=1)
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from ingest_core.gate.bucket import GateState, take_turn
+from ingest_core.gate.bucket import GateState, reserve_permit
 from ingest_core.model.spec import RateSpec
 from tests.support.specs import at
 
@@ -16,7 +16,7 @@ def waits(rate: RateSpec, asked: list[str], state: GateState = FRESH) -> list[fl
     """How many seconds each of the askers waits."""
     found = []
     for now in asked:
-        state, wait = take_turn(state, rate, at(now))
+        state, wait = reserve_permit(state, rate, at(now))
         found.append(wait.total_seconds())
     return found
 
@@ -39,7 +39,7 @@ def test_turns_come_at_the_rate(rate: float, burst: int, asked: list[str], expec
 
 
 def test_idling_saves_up_no_more_than_the_burst() -> None:
-    state, _ = take_turn(FRESH, RateSpec(requests_per_second=1, burst=2), at("12:00"))
+    state, _ = reserve_permit(FRESH, RateSpec(requests_per_second=1, burst=2), at("12:00"))
 
     assert waits(RateSpec(requests_per_second=1, burst=2), ["18:00"] * 4, state) == [0, 0, 1, 2]
 
@@ -55,14 +55,14 @@ def test_a_cooldown_that_is_over_does_not_matter() -> None:
 
 
 def test_a_turn_keeps_the_cooldown() -> None:
-    state, _ = take_turn(GateState(LONG_AGO, at("12:01")), RateSpec(requests_per_second=1, burst=1), at("12:00"))
+    state, _ = reserve_permit(GateState(LONG_AGO, at("12:01")), RateSpec(requests_per_second=1, burst=1), at("12:00"))
 
     assert state == GateState(at("12:01:01"), at("12:01"))
 
 
 def test_a_new_rate_holds_from_the_next_turn_on() -> None:
-    state, _ = take_turn(FRESH, RateSpec(requests_per_second=1, burst=1), at("12:00"))
-    state, wait = take_turn(state, RateSpec(requests_per_second=10, burst=1), at("12:00"))
+    state, _ = reserve_permit(FRESH, RateSpec(requests_per_second=1, burst=1), at("12:00"))
+    state, wait = reserve_permit(state, RateSpec(requests_per_second=10, burst=1), at("12:00"))
 
     assert wait == timedelta(seconds=1)
-    assert take_turn(state, RateSpec(requests_per_second=10, burst=1), at("12:00"))[1] == timedelta(seconds=1.1)
+    assert reserve_permit(state, RateSpec(requests_per_second=10, burst=1), at("12:00"))[1] == timedelta(seconds=1.1)

@@ -179,7 +179,7 @@ def test_the_page_shows_totals_and_every_slice() -> None:
     page = render_page("crossref", "all is well", report((1, summary)), [Worked.of(task(1), summary)])
     assert "# Execution of crossref" in page
     assert "| tasks | 1 succeeded, 0 partial, 0 failed |" in page
-    assert "| waited for turns | 1.2 s |" in page
+    assert "| waited for permits | 1.2 s |" in page
     assert (
         "| crossref slice 1/24 | 2026-01-01 01:00-02:00 | 17 | SUCCEEDED | 2 "
         "| 7 inserted, 1 updated, 1 skipped, 1 quarantined | 1.2 s | 2 |" in page

@@ -40,8 +40,8 @@ class SqlCursorCompaction:
             row = cursor_row(connection, namespace)
             if ground is None or row is None:
                 return 0
-            anchor, told, cutoff = ground
-            bound, down = _bound(row, namespace, told), bool(row.is_descending)
+            anchor, from_events, cutoff = ground
+            bound, down = _bound(row, namespace, from_events), bool(row.is_descending)
             if bound is None:
                 return 0
             behind = _behind(namespace, anchor, bound, cutoff, descending=down).order_by(None).limit(None)
@@ -71,12 +71,14 @@ class SqlCursorCompaction:
         if _clock_leapt(connection, now, older_than):
             return None
         # From the events: a value that is ahead of them must not make a hole look read.
-        told = frontier_from(connection, namespace, anchor, now=now, descending=bool(row.is_descending))
-        return anchor, told, now - older_than
+        from_events = frontier_from(connection, namespace, anchor, now=now, descending=bool(row.is_descending))
+        return anchor, from_events, now - older_than
 
-    def _batch(self, connection: sa.Connection, namespace: Namespace, anchor: Any, told: Any, cutoff: datetime) -> int:
+    def _batch(
+        self, connection: sa.Connection, namespace: Namespace, anchor: Any, from_events: Any, cutoff: datetime
+    ) -> int:
         row = cursor_row(connection, namespace, lock=True)
-        bound = _bound(row, namespace, told) if row else None
+        bound = _bound(row, namespace, from_events) if row else None
         if row is None or bound is None:
             return 0
         down = bool(row.is_descending)
@@ -140,11 +142,11 @@ def _behind(namespace: Namespace, anchor: Any, bound: Any, cutoff: datetime, *, 
     )
 
 
-def _bound(row: sa.Row[Any], namespace: Namespace, told: Any) -> Any:
+def _bound(row: sa.Row[Any], namespace: Namespace, from_events: Any) -> Any:
     """Up to where nothing needs reading any more: what is settled for a harvest, what was read for all others."""
     if row.is_descending:
-        return max(row_value(row), told)
-    bound = min(row_value(row), told)
+        return max(row_value(row), from_events)
+    bound = min(row_value(row), from_events)
     if namespace.partition.operation_code != Operation.HARVEST or namespace.cursor_type != CursorType.TIME:
         return bound
     return min(bound, row.settled_instant) if row.settled_instant else None

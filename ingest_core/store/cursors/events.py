@@ -248,6 +248,6 @@ def stretch(kind: CursorType, value: Any, other: Any, *, descending: bool) -> Wi
 
 
 def began_at_its_end(event: sa.Row[Any]) -> bool:
-    """Whether a namespace runs down, told by the event that began it."""
+    """Whether a namespace runs from newest to oldest, according to its first event."""
     said = (event.record_remarks or {}).get("descending")
     return bool(said) if said is not None else event.window_to is not None and event.new_instant == event.window_to

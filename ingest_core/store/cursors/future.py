@@ -50,8 +50,8 @@ def believed_value(connection: sa.Connection, namespace: Namespace, row: sa.Row[
     if not stands_ahead(row, now):
         value: datetime = row.normalized_instant
         return value
-    told: datetime = value_of_events(connection, namespace, row, anchor_event(connection, namespace), now)
-    return told
+    from_events: datetime = value_of_events(connection, namespace, row, anchor_event(connection, namespace), now)
+    return from_events
 
 
 def has_future_events(connection: sa.Connection, namespace: Namespace, now: datetime) -> bool:
@@ -104,8 +104,8 @@ def set_back(
         while found := _future_events(connection, namespace, now, MOST_VOIDED):
             _void(connection, namespace, found, now)
         begun = _begin_now(connection, namespace, begun, now)
-    told = value_of_events(connection, namespace, row, begun, now)
-    if compare_with_events(row_value(row), told, descending=bool(row.is_descending)) != CursorVerdict.AHEAD:
+    from_events = value_of_events(connection, namespace, row, begun, now)
+    if compare_with_events(row_value(row), from_events, descending=bool(row.is_descending)) != CursorVerdict.AHEAD:
         return False
     append_event(
         connection,
@@ -116,7 +116,7 @@ def set_back(
         as_of=now,
         lineage={name: getattr(row, name) for name in LINEAGE} | {"plan_id": row.plan_id or 0},
         key_parts=(stored, row.version),
-        value=told,
+        value=from_events,
         remarks={"from": stored, **audit, "at": format_instant(now)},
     )
     anchor = {"anchor_instant": begun_at(begun)} if begun is not None and row.anchor_instant else {}
@@ -124,7 +124,7 @@ def set_back(
         sa.update(ing_cursor)
         .where(ing_cursor.c.id == row.id)
         .values(
-            **value_columns(told),
+            **value_columns(from_events),
             **anchor,
             settled_instant=None,
             version=ing_cursor.c.version + 1,

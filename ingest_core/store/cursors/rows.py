@@ -53,7 +53,7 @@ def cursors_with_query() -> sa.Select[Any]:
 def cursor_json(row: sa.Row[Any]) -> dict[str, Any]:
     """A cursor as `cursors_with_query` finds it."""
     expression = row.expr_proto_snapshot
-    standing = None if expression == Const(value=True).json() else expression
+    query = None if expression == Const(value=True).json() else expression
     return {
         "provenance": row.provenance_code,
         "endpoint": row.endpoint_name,
@@ -64,7 +64,7 @@ def cursor_json(row: sa.Row[Any]) -> dict[str, Any]:
         "namespace_key": row.namespace_key,
         "value": row.cursor_value,
         "observed_max": row.observed_max_value,
-        "query": (row.trigger_params or {}).get("query") or standing,
+        "query": (row.trigger_params or {}).get("query") or query,
         "campaign": (row.plan_remarks or {}).get("campaign"),
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.gate.bucket import take_turn
+from ingest_core.gate.bucket import reserve_permit
 from ingest_core.gate.ports import RateLimiter
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
@@ -46,9 +46,9 @@ class SqlRateControl:
             return _shown(connection, row, self._database.now(connection))
 
     def clear(self, key: str, reason: str, by: str) -> RateLimiter:
-        """Open it now: no cool-down and no turns ahead; the source's tasks that wait for it are due.
+        """Open it now: no cool-down and no permits ahead; the source's tasks that wait for it are due.
 
-        Turns that were given out are still used: the next burst may come on top of those, once.
+        Permits already granted are still used: the next burst may come on top of those, once.
         """
         why = reason.strip()
         if not why or len(why) > MOST_REASON_CHARS:
@@ -92,7 +92,7 @@ def _shown(connection: sa.Connection, row: sa.Row[Any], now: datetime) -> RateLi
     fastest = _fastest(rates_in_force(connection, source_of(row.rate_key), now), row)
     asked = fastest or RateSpec(requests_per_second=row.rate_per_sec or 1, burst=1)
     state = at_rate(connection, row.rate_key, row.rate_per_sec, state_of(row, now), asked, now)
-    _, wait = take_turn(state, asked, now)
+    _, wait = reserve_permit(state, asked, now)
     return RateLimiter(
         key=row.rate_key,
         rate_now=row.rate_per_sec,

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.gate.bucket import GateState, moved_back, rescaled, take_turn
+from ingest_core.gate.bucket import GateState, moved_back, rescaled, reserve_permit
 from ingest_core.gate.feedback import Feedback
 from ingest_core.gate.ports import GateDecision, Permit
 from ingest_core.model.clock import CLOCK_SLACK
@@ -31,11 +31,11 @@ class SqlRateGate:
         self._database = database
 
     def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
-        """Take a turn; refused, and nothing taken, if it would come after the deadline."""
+        """Reserve a permit; refused, and nothing reserved, if it could be used only after the deadline."""
 
         def work(connection: sa.Connection) -> Permit:
             state, now = self._locked_state(connection, key, rate)
-            after, wait = take_turn(state, rate, now)
+            after, wait = reserve_permit(state, rate, now)
             if wait > deadline:
                 return Permit(GateDecision.REJECT, wait)
             connection.execute(
@@ -109,10 +109,10 @@ def _state_query(key: str) -> sa.Select[Any]:
 def at_rate(
     connection: sa.Connection, key: str, before: float | None, state: GateState, rate: RateSpec, now: datetime
 ) -> GateState:
-    """The state for who asks at a rate: turns taken at a rate that no longer holds are as long as at this one.
+    """The state for a request at this rate: permits granted at a rate that no longer holds are rescaled to it.
 
-    Endpoints of a source may have rates of their own and share its key: turns taken at a rate that holds stay as long
-    as they are, or the slower endpoint's would be forgotten as soon as the faster one asks.
+    Endpoints of a source may have rates of their own and share its key: permits granted at a rate that still holds are
+    not rescaled, or those of the slower endpoint would be forgotten as soon as the faster one asks.
     """
     if before is None or state.tat <= now or math.isclose(before, rate.requests_per_second):
         return state

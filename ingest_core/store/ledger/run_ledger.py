@@ -37,7 +37,7 @@ _ABANDONED = {"code": "ABANDONED", "message": "another attempt took the task ove
 
 
 class SqlRunLedger:
-    """A RunLedger; `publishing` when others are to be told what each page changed."""
+    """A RunLedger; with `publishing`, a message for each changed record commits with its page."""
 
     def __init__(self, database: Database, *, publishing: bool = False) -> None:
         self._database = database
@@ -230,8 +230,8 @@ class SqlRunLedger:
         if outcome.error:
             close_batches(connection, [task.lease.task_id], outcome.error, now)
         ended = RunStatus.FAILED if requeued else RunStatus(status.value)
-        told = {"stats": outcome.stats, "error": outcome.error, "finished_at": now, "updated_at": now}
-        move_one(connection, ing_task_run, run.run_id, ended, **told)
+        ending = {"stats": outcome.stats, "error": outcome.error, "finished_at": now, "updated_at": now}
+        move_one(connection, ing_task_run, run.run_id, ended, **ending)
         covered = task.window if status == TaskStatus.SUCCEEDED else outcome.covered
         if covered and task.spec.window is not None:  # a refresh by id covers no time
             self._cover(connection, run, outcome, covered, now)

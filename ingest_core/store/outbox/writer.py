@@ -84,7 +84,7 @@ def changes_of(verdict: PageWrites, stored: Mapping[str, Stored], asked_at: date
             ChangeType.UPDATED, provider_id, known.updated_at, known.version, known.payload_hash, fields, asked_at
         )
     for provider_id, one in verdict.mark_gone.items():
-        if provider_id in stored:  # of a record that was never stored no consumer was told
+        if provider_id in stored:  # consumers know no record that was never stored
             yield from _deletion(one, stored[provider_id], asked_at)
 
 

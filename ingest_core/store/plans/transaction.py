@@ -146,8 +146,8 @@ class SqlPlanTransaction:
             )
             .order_by(cursor.c.updated_at.desc(), cursor.c.id.desc())
         )
-        standing = (row for row in self._connection.execute(query) if not row.trigger_params.get("query"))
-        return next((self._believed(namespace_from(row), row) for row in standing), None)
+        registered = (row for row in self._connection.execute(query) if not row.trigger_params.get("query"))
+        return next((self._believed(namespace_from(row), row) for row in registered), None)
 
     def arrivals(self, namespace: Namespace, since: datetime, clock_since: datetime) -> Arrivals:
         """What came on the days after `since`; how late the provider's clock was, on the days after `clock_since`."""

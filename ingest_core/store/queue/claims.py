@@ -1,4 +1,4 @@
-"""Which tasks a claim takes: the most urgent, partition by partition in turn, and now and then the least urgent."""
+"""Which tasks a claim takes: the most urgent, partition after partition, and now and then the least urgent."""
 
 import random
 from collections import Counter
@@ -116,7 +116,7 @@ def due_work(
 
 
 def take_due(connection: sa.Connection, now: datetime, due: Due, caps: Caps, slot: SlotCaps | None = None) -> list[int]:
-    """The id of one of these tasks, locked, unless its partition rests or there is no room for it."""
+    """The id of one of these tasks, locked, unless its partition is paused or its cap is reached."""
     control = connection.execute(_control_query(), partition_values(due.partition)).first()
     if control is None:
         return []
@@ -153,7 +153,7 @@ def _deal(
 def _within_cap(
     connection: sa.Connection, control_id: int, partition: Partition, caps: Caps, wanted: int, taken: list[int]
 ) -> int:
-    """How many of these the partition's cap has room for; none while another claim or a plan of it is under way."""
+    """How many of these the partition's cap allows; none while another claim or a plan of it is under way."""
     cap = caps(partition)
     if cap is None:
         return wanted
@@ -168,7 +168,7 @@ def _within_cap(
 
 
 def _has_room(connection: sa.Connection, partition: Partition, slot: SlotCaps) -> bool:
-    """Whether the leases leave room for one more: a slot may have been given away while its task is still worked.
+    """Whether the leases allow one more: a slot may have been given away while its task is still worked.
 
     Nothing is locked: slots come one at a time, and two claims at once are too many only if both had such a slot.
     """

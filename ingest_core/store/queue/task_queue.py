@@ -44,7 +44,7 @@ _ABANDONED = {"code": "FLOW_RUN_ENDED", "message": "its flow run ended without i
 
 
 class SqlTaskQueue:
-    """A TaskQueue; `turn` says which of its claims begin at the least urgent end, `caps` how many may be at work."""
+    """A TaskQueue; `turn` counts claims, since some begin at the least urgent end; `caps` limits leases."""
 
     def __init__(self, database: Database, turn: ClaimTurn | None = None, caps: Caps = no_caps) -> None:
         self._database = database
@@ -85,7 +85,7 @@ class SqlTaskQueue:
             return due_work(connection, now, source, excluding, least_urgent=least_urgent)
 
     def claim_due(self, owner: str, ttl_seconds: int, due: Due, caps: SlotCaps | None = None) -> Task | None:
-        """One of these tasks, leased to `owner`; none when others were quicker, or there is no room."""
+        """One of these tasks, leased to `owner`; None when others were quicker, or the cap is reached."""
 
         def work(connection: sa.Connection) -> list[Task]:
             now = self._database.now(connection)

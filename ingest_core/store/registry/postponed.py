@@ -9,10 +9,10 @@ from ingest_core.model.codes import TaskStatus
 from ingest_core.store.schema.tables import ing_task
 
 BY_RATE = ("RATE_WAIT",)
-"""Put off because the next turn was too far away."""
+"""Delayed because the next permit was too far away."""
 
 BY_PROVIDER = (*BY_RATE, "HTTP_429", "HTTP_503")
-"""Put off for one of these reasons: a turn too far away, or the provider's own Retry-After."""
+"""Delayed for one of these reasons: a permit too far away, or the provider's own Retry-After."""
 
 _IN_LIST = 500
 

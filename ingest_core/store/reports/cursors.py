@@ -168,11 +168,11 @@ class SqlCursorReports:
         with self._database.read(snapshot=True) as connection:
             row, begun = cursor_row(connection, namespace), anchor_event(connection, namespace)
             now = self._database.now(connection)
-            told = self._told(connection, namespace, row, begun, now)
-            newer = ((event, *values) for event, *values in told if since is None or event.created_at >= since)
+            from_events = self._values(connection, namespace, row, begun, now)
+            newer = ((event, *values) for event, *values in from_events if since is None or event.created_at >= since)
             return [_event_json(namespace, now, *step) for step in deque(newer, maxlen=limit)]
 
-    def _told(
+    def _values(
         self,
         connection: sa.Connection,
         namespace: Namespace,
@@ -202,20 +202,22 @@ class SqlCursorReports:
             if row is None and begun is None:
                 raise BadInput("CURSOR_UNKNOWN", "it has neither a cursor nor an anchor", where="cursor rebuild")
             now = self._database.now(connection)
-            told = value_of_events(connection, namespace, row, begun, now)
+            from_events = value_of_events(connection, namespace, row, begun, now)
             if row is None:
-                return Rebuilt(namespace, CursorVerdict.LOST, None, value_text(told))
+                return Rebuilt(namespace, CursorVerdict.LOST, None, value_text(from_events))
             missing = [] if begun else [{"event": EventType.ANCHOR.value}]
-            verdict = compare_with_events(row_value(row), told, descending=bool(row.is_descending))
-            found = Rebuilt(namespace, verdict, value_text(row_value(row)), value_text(told), missing=missing)
-            return self._ahead(connection, found, row, told, now) if verdict == CursorVerdict.AHEAD else found
+            verdict = compare_with_events(row_value(row), from_events, descending=bool(row.is_descending))
+            found = Rebuilt(namespace, verdict, value_text(row_value(row)), value_text(from_events), missing=missing)
+            return self._ahead(connection, found, row, from_events, now) if verdict == CursorVerdict.AHEAD else found
 
-    def _ahead(self, connection: sa.Connection, found: Rebuilt, row: sa.Row[Any], told: Any, now: datetime) -> Rebuilt:
+    def _ahead(
+        self, connection: sa.Connection, found: Rebuilt, row: sa.Row[Any], from_events: Any, now: datetime
+    ) -> Rebuilt:
         """Why a value is ahead of its events, where the holes are, and which events are missing."""
         namespace, down, stored = found.namespace, bool(row.is_descending), row_value(row)
-        covered: Iterator[Any] = whole_beyond(connection, namespace, told, now=now, descending=down)
-        holes = list(islice(find_holes(told, stored, covered, descending=down), MOST_HOLES))
-        why = self._why_ahead(connection, namespace, row, told, now)
+        covered: Iterator[Any] = whole_beyond(connection, namespace, from_events, now=now, descending=down)
+        holes = list(islice(find_holes(from_events, stored, covered, descending=down), MOST_HOLES))
+        why = self._why_ahead(connection, namespace, row, from_events, now)
         missing = [one for hole in holes for one in self._missing(connection, namespace, hole)]
         if why != Ahead.MISSING:  # a hole that is explained lacks no event
             missing = [one for one in missing if one["event"] is not None]
@@ -223,14 +225,14 @@ class SqlCursorReports:
         return replace(found, holes=shown, missing=[*found.missing, *missing], why=why.value)
 
     def _why_ahead(
-        self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any], told: Any, now: datetime
+        self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any], from_events: Any, now: datetime
     ) -> Ahead:
         event = ing_cursor_event
         if namespace.cursor_type != CursorType.TIME:
             return Ahead.MISSING
         if stands_ahead(row, now):
             return Ahead.FUTURE
-        beyond = sa.select(event.c.id).where(in_namespace(event, namespace), event.c.window_to > told).limit(1)
+        beyond = sa.select(event.c.id).where(in_namespace(event, namespace), event.c.window_to > from_events).limit(1)
         cut = beyond.where(event.c.event_type == EventType.COVERAGE.value, event.c.window_to > event.c.as_of)
         if connection.execute(cut).first():
             return Ahead.CUT_SHORT
@@ -240,12 +242,12 @@ class SqlCursorReports:
     def _last_token(self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any] | None) -> Rebuilt:
         event = ing_cursor_event
         query = sa.select(event.c.new_value).where(in_namespace(event, namespace)).order_by(event.c.id.desc()).limit(1)
-        told = connection.execute(query).scalar()
+        from_events = connection.execute(query).scalar()
         if row is None:
-            return Rebuilt(namespace, CursorVerdict.LOST, None, told)
-        verdict = CursorVerdict.EQUAL if told == row.cursor_value else CursorVerdict.BEHIND
-        missing = [] if told is not None else [{"event": EventType.ANCHOR.value}]
-        return Rebuilt(namespace, verdict, row.cursor_value, told, missing=missing)
+            return Rebuilt(namespace, CursorVerdict.LOST, None, from_events)
+        verdict = CursorVerdict.EQUAL if from_events == row.cursor_value else CursorVerdict.BEHIND
+        missing = [] if from_events is not None else [{"event": EventType.ANCHOR.value}]
+        return Rebuilt(namespace, verdict, row.cursor_value, from_events, missing=missing)
 
     def _missing(self, connection: sa.Connection, namespace: Namespace, hole: tuple[Any, Any]) -> list[dict[str, Any]]:
         """The tasks that succeeded in a hole and have no event; without any, the hole itself."""
@@ -253,7 +255,7 @@ class SqlCursorReports:
             return [{"event": EventType.COVERAGE.value, **_span_json(namespace, *hole)}]
         task, event = ing_task, ing_cursor_event
         same = (event.c[name] == task.c[name] for name in ("schedule_instance_id", "plan_id", "slice_id"))
-        told = sa.select(event.c.id).where(*same, event.c.task_id == task.c.id, COVERS).exists()
+        from_events = sa.select(event.c.id).where(*same, event.c.task_id == task.c.id, COVERS).exists()
         query = (
             sa.select(task)
             .where(
@@ -261,7 +263,7 @@ class SqlCursorReports:
                 task.c.status_code == TaskStatus.SUCCEEDED.value,
                 task.c.window_to > hole[0],
                 task.c.window_from < hole[1],
-                ~told,
+                ~from_events,
             )
             .order_by(task.c.window_from, task.c.id)
             .limit(MOST_HOLES)

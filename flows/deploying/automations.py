@@ -1,5 +1,6 @@
 """The automations on a server, known by their names."""
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -7,6 +8,9 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.events.schemas.automations import Automation, AutomationCore
 
 from flows.deploying.report import ChangeKind, Changes, DeployChange, Did
+
+_OURS = "Patra: "
+_TAG = "patra"
 
 
 def keep_automation(client: SyncPrefectClient, declared: dict[str, Any], changes: Changes) -> None:
@@ -23,6 +27,18 @@ def keep_automation(client: SyncPrefectClient, declared: dict[str, Any], changes
         kept = wanted.model_copy(update={"enabled": present.enabled})
         update = partial(client.update_automation, present.id, kept)
         changes.make(update, DeployChange(ChangeKind.AUTOMATION, wanted.name, Did.UPDATED))
+
+
+def remove_former_automations(
+    client: SyncPrefectClient, declared: Collection[dict[str, Any]], changes: Changes
+) -> None:
+    """Delete automations of ours that are no longer declared; those with another name or without our tag stay."""
+    wanted = {one["name"] for one in declared}
+    for present in client.read_automations():
+        ours = present.name.startswith(_OURS) and _TAG in present.tags
+        if ours and present.name not in wanted:
+            removed = partial(client.delete_automation, present.id)
+            changes.make(removed, DeployChange(ChangeKind.AUTOMATION, present.name, Did.REMOVED))
 
 
 def _meaning(automation: AutomationCore | Automation) -> dict[str, Any]:

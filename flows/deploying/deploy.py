@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.exceptions import PrefectHTTPStatusError
 
-from flows.deploying.automations import keep_automation
+from flows.deploying.automations import keep_automation, remove_former_automations
 from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
 from flows.deploying.deployments import PresentDeployment, remove_obsolete
 from flows.deploying.harvests import harvest_deployments
@@ -43,8 +43,10 @@ def deploy(app: App, options: DeployOptions) -> DeployReport:
                 _keep_deployment(PresentDeployment(client, one), sources, options, changes)
             remove_obsolete(client, declared, changes)
             _keep_parameters(client, changes)
-            for automation in declared_automations():
+            automations = declared_automations()
+            for automation in automations:
                 keep_automation(client, automation, changes)
+            remove_former_automations(client, automations, changes)
         # Last: how much each source may do depends on how many are scheduled.
         limits = [_of_limit(one) for one in keep_limits(app, dry_run=options.dry_run)]
     except PrefectHTTPStatusError as error:

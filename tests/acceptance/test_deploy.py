@@ -185,6 +185,20 @@ def test_what_is_not_as_declared_is_put_right(patra: Patra, room: ControlRoom) -
     assert _changed(patra("deploy")) == {}
 
 
+def test_an_automation_of_an_earlier_version_goes_and_a_users_stays(patra: Patra, room: ControlRoom) -> None:
+    (missed,) = [one for one in room.ask("POST", "/automations/filter", {}) if "Missed" in one["name"]]
+    copied = {name: missed[name] for name in ("description", "enabled", "trigger", "actions")}
+    for name, tags in (("Patra: an earlier name", ["patra"]), ("Patra: mine", []), ("Alert: mine", ["patra"])):
+        room.ask("POST", "/automations/", {**copied, "name": name, "tags": tags})
+
+    report = patra("deploy")
+
+    assert _changed(report) == {"automations": [("Patra: an earlier name", "removed")]}
+    left = {one["name"] for one in room.ask("POST", "/automations/filter", {})}
+    assert {"Patra: mine", "Alert: mine", missed["name"]} <= left
+    assert "Patra: an earlier name" not in left
+
+
 def test_the_interval_of_an_earlier_version_is_replaced_and_a_users_stays(patra: Patra, room: ControlRoom) -> None:
     housekeeping = _deployment(room, "housekeeping")
     place = f"/deployments/{housekeeping['id']}/schedules/{housekeeping['schedules'][0]['id']}"

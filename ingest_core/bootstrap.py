@@ -16,7 +16,7 @@ from ingest_core.execution.execute import Executor
 from ingest_core.execution.ports import TaskQueue, WorkControl
 from ingest_core.execution.run_task import TaskRunner
 from ingest_core.gate.ports import RateControl, RateGate
-from ingest_core.inspection.ports import VisibleUpstream
+from ingest_core.inspection.ports import ReachableUpstream, VisibleUpstream
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import Operation
@@ -94,7 +94,7 @@ class App:
     quarantine: QuarantineStore
     redriver: Redriver
     record_merge: RecordMerger
-    upstream: VisibleUpstream
+    upstream: ReachableUpstream
     gate: RateGate
     rates: RateControl
     outbox: OutboxControl

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,8 +83,18 @@ def _print_room(room: dict[str, Any]) -> None:
 
 def _show_room(room: dict[str, Any]) -> None:
     names = ("ui", "sandbox", "database", "logs")
-    print_facts("Patra is up", ((name, room[name]) for name in names if room[name]))
+    facts = [(name, room[name]) for name in names if room[name]]
+    print_facts("Patra is up", [*facts, *_lacks(room["missing"])])
     console.print(_NEXT.format(**room, patra=_own_name()), markup=False, soft_wrap=True)
+
+
+def _lacks(missing: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """What was said to be missing, a row for each kind."""
+    names = {"CONTACT": "no contact", "SOURCE": "not planned", "KEY": "no key", "PROVIDER": "not reached"}
+    for kind, name in names.items():
+        sources = sorted({source for one in missing if one["kind"] == kind for source in one["sources"]})
+        if sources:
+            yield name, ", ".join(sources)
 
 
 def _own_name() -> str:

@@ -1,1 +1,1 @@
-"""Counts, times and Markdown for people."""
+"""Counts, sizes, times and Markdown for people."""

@@ -27,6 +27,7 @@ from flows.up.home import (
     sandbox_settings,
     write_environment,
 )
+from flows.up.lacks import say_missing_at_once, say_missing_blocks
 from flows.up.processes import Child, adopt_orphans, end_orphans, wait_until
 from ingest_core.bootstrap import App, upgrade_database
 from ingest_core.model.errors import PatraError
@@ -132,6 +133,7 @@ def _end(name: str, children: dict[str, Child], say: Say, hurry: Event) -> None:
 def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Child]) -> dict[str, Any]:
     """Start everything, each when what it needs is there; where it all is."""
     upgrade_database(home.settings)
+    missing = [] if home.sandbox else say_missing_at_once(home.settings, say)
     variables, sandbox = home.variables, None
     if home.sandbox:
         say("starting the sandbox")
@@ -143,6 +145,7 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
         say("deploying")
         with open_app() as app:
             deployed, database = _deploy(app), app.database.shown_url
+            missing += [] if home.sandbox else say_missing_blocks(app, say)
         say("starting a worker")
         _start_worker(home, children)
     return {
@@ -154,6 +157,7 @@ def _open_room(home: Home, options: UpOptions, say: Say, children: dict[str, Chi
         "logs": str(home.logs),
         "environment": str(write_environment(home, variables | {"PREFECT_API_URL": options.api})),
         "deployed": deployed,
+        "missing": [one.json() for one in missing],
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus
 
+import httpcore
 import httpx
 
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response
@@ -25,6 +26,7 @@ from ingest_core.transport.body import ACCEPTED_CODINGS, BodyBroken, BodyRefused
 from ingest_core.transport.certificates import trusting
 from ingest_core.transport.credentials import SecretReader, Secrets
 from ingest_core.transport.exchange import exchange
+from ingest_core.transport.network import Network, touch
 from ingest_core.transport.target import origin, refuse_elsewhere, shown, target_of, with_params
 from ingest_core.transport.wire import Wire, bounded_head, environment_proxy, with_user
 
@@ -101,7 +103,8 @@ class HttpUpstream:
         self._lock = threading.Lock()
         self._wires: dict[_WireKey, httpx.BaseTransport] = {}
         self._clock = clock
-        self._authorizer = Authorizer(Secrets(secret_readers, credential_names), self._fetch_token, clock)
+        self._secrets = Secrets(secret_readers, credential_names)
+        self._authorizer = Authorizer(self._secrets, self._fetch_token, clock)
 
     def close(self) -> None:
         """Give every connection back."""
@@ -111,6 +114,28 @@ class HttpUpstream:
     def knows(self, auth: AuthSpec) -> bool:
         """Whether requests will carry this credential."""
         return self._authorizer.knows(auth)
+
+    def why_missing(self, reference: str) -> str | None:
+        """Why the secret of that reference cannot be read; none if it can."""
+        try:
+            self._secrets.read(reference)
+        except (CredentialMissing, NotSent) as error:
+            return str(error)
+        return None
+
+    def reach(self, source: str, http: HttpSpec, seconds: float) -> None:
+        """Connect to where the source is asked, or to the proxy on the way, and hang up; NotSent says why not."""
+        mirror = self._base_url_for(source)
+        url = httpx.URL(mirror or http.base_url)
+        proxy = http.proxy or environment_proxy(url)
+        by_operator = http.proxy is None if proxy else mirror is not None
+        place = httpx.URL(proxy) if proxy else url
+        network = Network(allow_private=self._allow_private or by_operator)
+        try:
+            with exchange(seconds, "the limit of a connection"):
+                touch(network, place, _certificates(http), seconds)
+        except (OSError, httpcore.TimeoutException, httpcore.NetworkError, PrivateAddress) as error:
+            raise NotSent(f"{origin(shown(place))}: {_words(error)}") from error
 
     def send(self, request: Request) -> Response:
         """One request, one answer; NotSent, AnswerLost or CredentialMissing otherwise, UpstreamError if led astray.

@@ -6,12 +6,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpcore
+import httpx
 
 from ingest_core.transport.addresses import public_addresses, resolve
 from ingest_core.transport.exchange import DeadlineExceeded, HeadTooLong, underway
 
 _WRITE_BYTES = 4096
 """A socket that can be written to takes this much at once, so each wait for it is a wait of ours."""
+
+_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
 _TimedOut = type[httpcore.TimeoutException]
 
@@ -91,6 +94,16 @@ class Stream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """What the connection tells of itself."""
         return self._stream.get_extra_info(info)
+
+
+def touch(network: Network, place: httpx.URL, certificates: ssl.SSLContext, seconds: float) -> None:
+    """Connect there, with TLS where the scheme says so, and hang up; nothing is sent."""
+    stream = network.connect_tcp(place.host, place.port or _PORTS.get(place.scheme, 443), seconds)
+    try:
+        if place.scheme == "https":
+            stream = stream.start_tls(certificates, place.host, seconds)
+    finally:
+        stream.close()
 
 
 @contextmanager

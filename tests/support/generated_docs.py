@@ -20,6 +20,7 @@ from ingest_core.settings import Settings, load_settings
 from tests.support.code_tree import code_tree
 from tests.support.limits_table import limit_rows
 from tests.support.schema_tables import schema_tables
+from tests.support.security_limits import ANSWERS, SOURCE_FILES, Defence, defence_rows
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -103,6 +104,10 @@ def _limits() -> str:
     return table(("limit", "value", "set by"), limit_rows())
 
 
+def _defences(defences: tuple[Defence, ...]) -> Callable[[], str]:
+    return lambda: table(("threat", "limit", "setting (default)"), defence_rows(defences))
+
+
 def _settings() -> str:
     tree = ast.parse((ROOT / "ingest_core" / "settings.py").read_text(encoding="utf-8"))
     (fields,) = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Settings"]
@@ -150,6 +155,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "exit-codes": _exits,
     "settings": _settings,
     "limits": _limits,
+    "answer-limits": _defences(ANSWERS),
+    "source-file-limits": _defences(SOURCE_FILES),
     "tables": schema_tables,
     "tree": code_tree,
 }

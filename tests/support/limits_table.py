@@ -163,7 +163,7 @@ def limit_rows() -> Iterator[tuple[str, str, str]]:
     """Limit, value, and where it is set; LookupError for a constant that is gone."""
     for limit, words, places in LIMITS:
         shown = ", ".join(f"`{_place(place)}`" for place in places)
-        yield limit, words.format(*map(_value, places)), shown
+        yield limit, words.format(*map(value_at, places)), shown
 
 
 def _place(place: str) -> str:
@@ -174,7 +174,8 @@ def _place(place: str) -> str:
     return f"{name}` in `{module.replace('.', '/')}.py"
 
 
-def _value(place: str) -> Any:
+def value_at(place: str) -> Any:
+    """What a constant, a setting's default or the platform's default of a key is today."""
     if place.startswith("PATRA_"):
         return getattr(load_settings({}), place.removeprefix("PATRA_").lower())
     if place.startswith("source.drift_"):

@@ -206,7 +206,7 @@ def _progress(app: App, plan_id: int, title: str, console: Console | None) -> It
 
 
 def _check(app: App, sandbox: Sandbox, corpus: SandboxSettings, last: dict[str, Any]) -> dict[str, int]:
-    """What is stored against what the provider has."""
+    """Compare the stored records with the provider's."""
     start, end = corpus.until - timedelta(days=corpus.days), parse_instant(last["window"]["to"])
     truth = sandbox.truth(SOURCE, from_=format_instant(start), to=format_instant(end))
     items = app.readside.item_versions(SOURCE, start, end)

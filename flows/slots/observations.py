@@ -48,7 +48,7 @@ def surplus_of(taken: SlotCounts, leases: SlotCounts) -> dict[str, int]:
 
 
 def least_of(glances: Iterable[SlotCounts]) -> dict[str, int]:
-    """What was there at every glance: a slot whose claim is under way is seen by one glance, not by all."""
+    """The counts present at every glance: a slot whose claim is under way is seen by one glance, not by all."""
     first, *others = glances
     names = [name for name in first if all(name in other for other in others)]
     return {name: min(first[name], *(other[name] for other in others)) if others else first[name] for name in names}

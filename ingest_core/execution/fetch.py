@@ -42,7 +42,7 @@ REFUSED = (400, 404, 416, 422)
 
 @dataclass(frozen=True)
 class Spot:
-    """What is known of a page before it is asked for."""
+    """Facts about a page before it is requested."""
 
     repeatable: bool = True
     """Whether asking twice loses nothing."""

@@ -43,7 +43,7 @@ class JsonDocument:
 
 @dataclass(frozen=True)
 class JsonReading:
-    """What is looked for: the path of the records, whether other paths lead into them, and how much is read."""
+    """The search: the path of the records, whether other paths lead into them, and how much is read."""
 
     items_path: str
     max_values: int

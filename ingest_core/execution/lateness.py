@@ -8,7 +8,7 @@ NOISE = timedelta(seconds=2)
 """A `Date` has whole seconds, and may have been written before the answer was."""
 
 CREDIBLE = timedelta(days=1)
-"""What is further behind is no clock: a simulation, or an answer out of an archive."""
+"""A larger difference is no clock: a simulation, or an answer out of an archive."""
 
 
 def seconds_behind(headers: Mapping[str, str], now: datetime, since_asked: float) -> int:

@@ -205,7 +205,7 @@ class RunOutcome:
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent: all but the host, which may be another one here, and the credential, which transport adds."""
+    """A request without its host, which a setting may replace, and its credential, which transport adds."""
 
     source: str
     http: HttpSpec

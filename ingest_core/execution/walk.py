@@ -108,7 +108,7 @@ class Walk:
 
     @property
     def task(self) -> Task:
-        """What is being worked."""
+        """The task being executed."""
         return self.run.task
 
     def begin_pass(self) -> None:

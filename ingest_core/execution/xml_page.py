@@ -95,7 +95,7 @@ def _is_plain(child: Any) -> bool:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is looked for: the way to the records, prefixes, names that are lists, names whose text is wanted."""
+    """The search: the way to the records, prefixes, names that are lists, names whose text is wanted."""
 
     items: tuple[str, ...]
     namespaces: Mapping[str, str] = field(default_factory=dict)

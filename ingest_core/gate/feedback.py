@@ -34,7 +34,7 @@ class Feedback:
         return self.retry_after
 
     def quota_json(self) -> dict[str, Any]:
-        """What is left, as the ledger keeps it; nothing where the provider said nothing."""
+        """The remaining quota, as the ledger keeps it; empty where the provider states none."""
         said = {"limit": self.limit, "remaining": self.remaining}
         known = {name: value for name, value in said.items() if value is not None}
         return known | ({"windowReset": format_instant(self.resets_at)} if self.resets_at else {})

@@ -38,7 +38,7 @@ class PatraError(Exception):
 
 
 class BadInput(PatraError):
-    """What was asked for, or configured, cannot be."""
+    """An impossible request or configuration."""
 
     exit_code = ExitCode.BAD_INPUT
 

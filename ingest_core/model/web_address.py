@@ -19,7 +19,7 @@ _UNSAFE = re.compile(r"[^\x21-\x7e]|[\\^`{|}<>\"]")
 
 
 def address_problem(url: str, schemes: Collection[str]) -> str | None:
-    """What is wrong with a URL, in words that repeat nothing of it; None where nothing is."""
+    """The problem of a URL, in words that repeat nothing of it; None where it has none."""
     if len(url) > MOST_CHARS:
         return f"it is longer than {MOST_CHARS:,} characters"
     if _UNSAFE.search(url):

@@ -205,7 +205,7 @@ class Relay:
 
 
 def parts_of(messages: Sequence[Message]) -> list[list[Message]]:
-    """What is sent together: all that are new, and each alone that failed before, so that one cannot spoil others."""
+    """Groups to send together: all new messages, and each that failed before alone, so that one cannot spoil others."""
     new = [message for message in messages if not message.attempts]
     return [*([new] if new else []), *([message] for message in messages if message.attempts)]
 

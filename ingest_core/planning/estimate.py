@@ -57,7 +57,7 @@ class Estimate:
         return Estimate(_share(self.records, part, whole), method) if self.known else self
 
     def less(self, part: "Estimate") -> "Estimate | None":
-        """What is left when a part of it is taken; none unless both were counted."""
+        """The rest without a part; None unless both were counted."""
         if not (self.counted and part.counted):
             return None
         return Estimate(max(0, self.records - part.records), EstimateMethod.COUNT)
@@ -131,7 +131,7 @@ class History:
 
 @dataclass(frozen=True)
 class StoredEstimates:
-    """What is known without asking anybody."""
+    """The stored estimate; nothing is requested."""
 
     constant: int
     known: Mapping[WindowPart, Estimate] = field(default_factory=dict)

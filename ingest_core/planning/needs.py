@@ -18,7 +18,7 @@ LONG_SETTLED = datetime(9000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Ground:
-    """What is known of a window: what was read and when, of which windows only ranges, and what is about to be read."""
+    """Facts about a window: parts that were read and when, windows with ranges only, and parts in live tasks."""
 
     coverage: list[Coverage] = field(default_factory=list)
     live: list[Window] = field(default_factory=list)

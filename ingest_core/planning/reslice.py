@@ -84,7 +84,7 @@ class Reslicer:
             report.refused.append(_refusal(seen))
 
     def _pieces(self, reslice: Reslice) -> list[Piece]:
-        """What is left, cut to size; never the parent itself, whatever is said of its size."""
+        """The remaining window cut to size; never the parent itself, whatever its stated size."""
         spec = reslice.spec
         nothing = StoredEstimates(constant_estimate(spec))
         estimator = ProbingEstimator(spec, nothing, self._probe, probe_budget(spec)) if self._probe else nothing

@@ -38,7 +38,7 @@ class Sizing:
 
     @property
     def tiny(self) -> int:
-        """What is not worth a slice of its own."""
+        """Records below which a part gets no slice of its own."""
         return self.target // TINY_SHARE
 
     def fits(self, records: int) -> bool:

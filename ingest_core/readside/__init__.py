@@ -1,1 +1,1 @@
-"""Writes stored rows to JSON Lines, CSV and Parquet files."""
+"""Ports that read stored work and records for commands and flows, and writers of JSON Lines, CSV and Parquet files."""

@@ -52,7 +52,7 @@ SNAPSHOT_VERSION = 2
 
 @dataclass(frozen=True)
 class CompileRequest:
-    """What is compiled, and what the trigger adds."""
+    """The source, endpoint and operation to compile, and the trigger's additions."""
 
     source: str
     endpoint: str

@@ -223,7 +223,7 @@ def compile_raw(expression: Expression) -> Getter:
 
 
 def problems_of(expression: Any, where: str) -> Iterator[str]:
-    """What is wrong with an expression, each with its place."""
+    """Problems of an expression, each with its place."""
     if isinstance(expression, str):
         if problem := path_problem(expression):
             yield f"{where}: {problem}"

@@ -59,7 +59,7 @@ class PathRefused(BoundExceeded):
 
 
 def path_problem(path: str) -> str | None:
-    """What is wrong with the path; None where it can be used."""
+    """The problem of a path; None where it can be used."""
     try:
         compile_path(path)
     except PathRefused as refused:

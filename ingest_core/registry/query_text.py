@@ -44,7 +44,7 @@ def parse_query(text: str, where: str = "--query") -> Node:
 
 
 def query_error(text: str, column: int, message: str, where: str) -> BadInput:
-    """What is wrong, and a mark below the place."""
+    """The problem, and a mark below its place."""
     line = re.sub(r"[\r\n\t\v\f\x1c-\x1e\x85\u2028\u2029]", " ", text)
     return BadInput(
         "QUERY_INVALID",

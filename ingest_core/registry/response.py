@@ -123,7 +123,7 @@ def _check_predicates(definition: Row, key: str, found: Findings) -> None:
 
 
 def _predicate_problem(predicate: Row) -> str | None:
-    """What is wrong with the predicate's paths and pattern."""
+    """Problems of the predicate's paths and pattern."""
     for path in (predicate["path"], predicate.get("message")):
         if path is not None and (problem := path_problem(path)):
             return problem
@@ -152,7 +152,7 @@ def check_id_pattern(provenance: Row, found: Findings) -> None:
 
 
 def _pattern_problem(text: str | None) -> str | None:
-    """What is wrong with the pattern; None where there is none, or it can be used."""
+    """The problem of the pattern; None where there is no pattern, or it can be used."""
     try:
         if text is not None:
             compile_pattern(text)

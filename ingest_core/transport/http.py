@@ -65,7 +65,7 @@ class Hop:
     redirects: int
     """How many redirects may still be followed."""
     secrets: tuple[str, ...] = field(repr=False)
-    """What is masked in messages and in the response."""
+    """Texts that are masked in messages and in the response."""
     started: float
 
     def after(self, answer: httpx.Response) -> "Hop | None":

@@ -256,7 +256,7 @@ class TimeCutter:
         return first, second
 
     def _part_size(self, window: Window, part: IdRange) -> Estimate:
-        """What is known of a part; records that cannot be asked for on their own are only checked for by its task."""
+        """The estimate of a part; records that cannot be asked for on their own are only checked for by its task."""
         if part.is_unset and not self.sizing.reads_unset:
             return Estimate(0, EstimateMethod.CONSTANT)
         return self.estimator.estimate(window, part.asked)

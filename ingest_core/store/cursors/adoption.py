@@ -163,7 +163,7 @@ def _read_since(connection: sa.Connection, namespace: Namespace, row: sa.Row[Any
 
 
 def _take_settled(connection: sa.Connection, theirs: sa.Row[Any], mine: sa.Row[Any]) -> None:
-    """What is settled there is settled here too, if it joins what was settled here."""
+    """Take over the settled time where it joins the target's own."""
     settled, unsettled_from = theirs.settled_instant, mine.settled_instant or mine.anchor_instant
     if settled and theirs.anchor_instant <= unsettled_from < settled:
         connection.execute(sa.update(ing_cursor).where(ing_cursor.c.id == mine.id).values(settled_instant=settled))

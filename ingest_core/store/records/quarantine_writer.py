@@ -59,7 +59,7 @@ class QuarantineWriter:
         return self.connection.execute(query).first() is not None
 
     def _release(self, ids: set[str], cause: str) -> None:
-        """What was seen unusable after this page was asked for stays: this page is older news."""
+        """Leave rows that were seen after this page was requested: this page is older."""
         wanted = ing_quarantine.c.state_code.in_(UNSETTLED)
         seen_before = ing_quarantine.c.updated_at < self.batch.asked_at
         remarks = {"cause": cause, "run_id": self.run.run_id, "batch_no": self.batch.batch_no}

@@ -100,7 +100,9 @@ class Excuse:
 
 
 def _token_lost(case: Case) -> bool:
-    lost = case.habits.lost_after is not None or case.faults & {Fault.NO_TOKEN, Fault.EMPTY_END}
+    wrong = dict(case.habits.faults)
+    last_empty = any(wrong.get(one.number) == Fault.EMPTY and one.page.next is None for one in case.asked)
+    lost = case.habits.lost_after is not None or last_empty or case.faults & {Fault.NO_TOKEN, Fault.EMPTY_END}
     unseen = case.last_is_short or case.source.tail_probe or case.too_small
     return bool(case.linked and case.blind and lost and not case.says_more and unseen)
 

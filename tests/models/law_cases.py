@@ -72,6 +72,10 @@ CASES: dict[str, Drawn] = {
         Habits(kind=Kind.TOKEN, slots=(0,) * 5, units=1, undated=(1, 2), stamped=True, overlap=2, lost_after=2),
         Source(),
     ),
+    "the last page is answered without its records": (
+        Habits(kind=Kind.TOKEN, size=2, slots=SIX, units=1, total=Total.NONE, faults=((3, Fault.EMPTY),)),
+        Source(),
+    ),
     "has_more is false too early, and the total is the one of before records arrived": (
         Habits(
             size=1,

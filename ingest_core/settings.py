@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 from ingest_core import __version__
 from ingest_core.model.credential_names import SHIPPED, SHIPPED_NAMES, CredentialNames, is_entry, is_reserved
 from ingest_core.model.errors import BadInput
-from ingest_core.model.header import is_header_text
 from ingest_core.model.web_address import address_problem
 from ingest_core.model.whole_number import LARGEST_COUNT, whole_number
 
@@ -26,6 +25,8 @@ MOST_CONTACT_CHARS = 254
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _HOST = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?")
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_EMAIL = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@(?:{_LABEL}\.)+{_LABEL}")
 _REFERENCE = re.compile(r"(env|prefect):[A-Za-z0-9_.-]+")
 
 
@@ -185,10 +186,10 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def _contact(env: Mapping[str, str], name: str) -> str | None:
-    """An address that the User-Agent header can carry."""
+    """An e-mail address that the User-Agent header can carry."""
     value = env.get(name) or None
-    if value is not None and (not is_header_text(value) or len(value) > MOST_CONTACT_CHARS):
-        message = f"it is not an address of at most {MOST_CONTACT_CHARS} ASCII characters"
+    if value is not None and (not _EMAIL.fullmatch(value) or len(value) > MOST_CONTACT_CHARS):
+        message = f"{_short(value)!r} is not an e-mail address of at most {MOST_CONTACT_CHARS} ASCII characters"
         raise BadInput("SETTING_INVALID", message, where=name, remedy="write it as you@example.org")
     return value
 

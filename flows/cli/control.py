@@ -7,10 +7,10 @@ import typer
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json
 from flows.process.application import open_app
-from flows.text.wording import counted
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
+from ingest_core.model.naming import counted
 from ingest_core.model.partition import Partition
 from ingest_core.model.scope import ScopeKind, WorkScope
 from ingest_core.registry.rows import partitions_of

@@ -14,7 +14,7 @@ from rich.progress import track
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
-from flows.text.wording import counted, spelled
+from flows.text.wording import spelled
 from ingest_core.bootstrap import App
 from ingest_core.cursor.adoption import Adoption
 from ingest_core.cursor.choice import heir_of, one_of
@@ -23,7 +23,7 @@ from ingest_core.model.codes import CursorType, Operation
 from ingest_core.model.errors import BadInput, ExitCode
 from ingest_core.model.instant import parse_instant
 from ingest_core.model.namespace import Namespace
-from ingest_core.model.naming import span_name
+from ingest_core.model.naming import counted, span_name
 from ingest_core.model.whole_number import LARGEST_COUNT
 
 cursor_app = CommandTree(help="Show and repair watermarks.")

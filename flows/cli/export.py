@@ -11,7 +11,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from flows.cli.screen import console, errors, print_json
-from ingest_core.model.errors import BadInput
+from ingest_core.model.errors import BadInput, PatraError
+from ingest_core.model.naming import counted
 from ingest_core.readside.output_file import refuse_existing, whole_file
 from ingest_core.readside.tables import FileFormat
 
@@ -52,24 +53,48 @@ def opened(target: str) -> Iterator[BinaryIO]:
 
 
 def pump(
-    pages: Iterator[Sequence[T]], write: Callable[[Sequence[T]], None], count: Callable[[], int], *, as_json: bool
+    pages: Iterator[Sequence[T]],
+    write: Callable[[Sequence[T]], None],
+    count: Callable[[], int],
+    *,
+    target: str,
+    as_json: bool,
 ) -> int:
-    """Write page after page, with a bar where a person watches; how many records."""
-    if as_json or not errors.is_terminal:
-        return sum(_written(page, write) for page in pages)
-    columns = (TextColumn("records"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    """Write page after page, with a bar where a person watches; how many records.
+
+    PatraError that says what was written, after Ctrl-C.
+    """
     done = 0
-    with Progress(*columns, console=errors) as progress:
-        bar = progress.add_task("records", total=count())
-        for page in pages:
-            done += _written(page, write)
-            progress.update(bar, completed=done)
+    try:
+        with _bar(count, shown=errors.is_terminal and not as_json) as show:
+            for page in pages:
+                write(page)
+                done += len(page)
+                show(done)
+    except KeyboardInterrupt:
+        raise _interrupted(target, done) from None
     return done
 
 
-def _written(page: Sequence[T], write: Callable[[Sequence[T]], None]) -> int:
-    write(page)
-    return len(page)
+@contextmanager
+def _bar(count: Callable[[], int], *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Shows how many records are done; shows nothing where no person watches."""
+    if not shown:
+        yield lambda _done: None
+        return
+    columns = (TextColumn("records"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors) as progress:
+        bar = progress.add_task("records", total=count())
+        yield lambda done: progress.update(bar, completed=done)
+
+
+def _interrupted(target: str, done: int) -> PatraError:
+    """What an export leaves that was interrupted: a file is written whole or not at all."""
+    if target == STDOUT:
+        left = f"{counted(done, 'record')} written to stdout, the rest is missing"
+    else:
+        left = f"{target} was not written ({counted(done, 'record')} had been read)"
+    return PatraError("INTERRUPTED", f"interrupted: {left}", where="export", remedy="run the command again")
 
 
 def print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
@@ -77,4 +102,4 @@ def print_summary(summary: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(summary)
     elif summary["path"] != STDOUT:
-        console.print(f"{summary['records']:,} records written: {summary['path']}", markup=False)
+        console.print(f"{counted(summary['records'], 'record')} written: {summary['path']}", markup=False)

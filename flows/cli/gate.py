@@ -10,9 +10,9 @@ import typer
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, on_terminal, print_facts, print_json, print_table, shown_instant
 from flows.process.application import open_app
-from flows.text.wording import counted
 from ingest_core.gate.ports import RateLimiter
 from ingest_core.model.instant import format_instant
+from ingest_core.model.naming import counted
 
 gate_app = CommandTree(help="Show and clear rate limiters.")
 

@@ -1,5 +1,6 @@
 """`patra items`: stored records."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -52,7 +53,8 @@ def items_export(
         check_output(output, form, force=force, as_json=as_json)
         with opened(output) as stream:
             writer = item_writer(form, stream, _fields(rows))
-            records = pump(app.items.pages(choice), writer.write, lambda: app.items.count(choice), as_json=as_json)
+            pages, count = app.items.pages(choice), partial(app.items.count, choice)
+            records = pump(pages, writer.write, count, target=output, as_json=as_json)
             writer.close()
     summary = {"source": source, "format": form.value, "path": output, "records": records}
     print_summary(summary, as_json=as_json)

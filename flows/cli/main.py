@@ -65,6 +65,10 @@ worker.register(app)
 _command_of = cache(typer.main.get_command)  # it reads the signatures of all that is registered
 
 
+_INTERRUPTED = 130
+"""What Typer returns after Ctrl-C, without a word."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with its code."""
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
@@ -91,6 +95,10 @@ def run(arguments: Sequence[str]) -> int:
         if usage.message or as_json:  # without arguments, help has been printed
             print_error(usage, as_json=as_json)
         return int(usage.exit_code)
+    if result == _INTERRUPTED:
+        interrupted = PatraError("INTERRUPTED", "interrupted; everything committed before it is kept", where="patra")
+        print_error(interrupted, as_json=as_json)
+        return int(PatraError.exit_code)
     return int(result or 0)
 
 

@@ -12,10 +12,10 @@ from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import SHOWN_ROWS, AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app
 from flows.process.signals import stopped_by_signals
-from flows.text.wording import counted
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import OutboxStatus
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
+from ingest_core.model.naming import counted
 from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID
 from ingest_core.outbox.relay import RelayReport
 

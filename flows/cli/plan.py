@@ -14,10 +14,11 @@ from flows.cli.screen import AsJson, console, errors, print_facts, print_json, p
 from flows.cli.source import read_assignments
 from flows.process.application import open_app
 from flows.text.sizes import NOT_KNOWN, failure, in_numbers, known_by
-from flows.text.wording import counted, spelled
+from flows.text.wording import spelled
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant, parse_instant, within_reach
+from ingest_core.model.naming import counted
 from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.relative_window import asked_bounds
 from ingest_core.planning.request import PlanRequest, Trigger

@@ -1,17 +1,31 @@
 """`patra quarantine`: rejected records, and what becomes of them."""
 
 import uuid
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
 
 from flows.cli.export import STDOUT, Force, Output, check_output, opened, print_summary, pump
 from flows.cli.help import CommandTree, Heading
-from flows.cli.screen import SHOWN_ROWS, AsJson, console, errors, on_terminal, print_facts, print_json, print_table
+from flows.cli.screen import (
+    SHOWN_ROWS,
+    AsJson,
+    console,
+    errors,
+    on_terminal,
+    print_facts,
+    print_json,
+    print_table,
+    shown_instant,
+)
 from flows.process.application import open_app
 from ingest_core.bootstrap import App
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput, Refused
+from ingest_core.model.instant import format_instant
 from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Redriven, Refusal
 from ingest_core.model.whole_number import LARGEST_COUNT, LARGEST_ID, whole_number
 from ingest_core.readside.tables import Csv, FileFormat, JsonLines
@@ -117,11 +131,34 @@ def quarantine_show(
     if as_json:
         print_json(entry)
         return
-    parts = {name: value for name, value in entry.items() if not isinstance(value, dict)}
-    nested = {
-        f"{name}.{key}": one for name, value in entry.items() if isinstance(value, dict) for key, one in value.items()
-    }
-    print_facts(f"quarantine {row_id}", (parts | nested).items())
+    print_facts(f"quarantine {row_id}", _facts(entry))
+
+
+_LABELS = {
+    "provenance": "source",
+    "reason_code": "reason",
+    "json_path": "path",
+    "fragment": "record",
+    "fragment_hash": "record hash",
+    "seen_count": "times seen",
+    "run_id": "run",
+    "batch_no": "page of the run",
+    "plan_id": "plan",
+    "slice_id": "slice",
+    "task_id": "task",
+    "page_no": "page",
+}
+"""What people read in place of the names that differ from the words of the docs."""
+
+
+def _facts(entry: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """What is known of a row, in words; what is not known is left out."""
+    for name, value in entry.items():
+        label = f"{within} {_LABELS.get(name, name.replace('_', ' '))}".strip()
+        if isinstance(value, dict):
+            yield from _facts(value, label)
+        elif value is not None:
+            yield label, shown_instant(format_instant(value)) if isinstance(value, datetime) else value
 
 
 def quarantine_export(
@@ -144,7 +181,8 @@ def quarantine_export(
         pages = app.quarantine.stream(source, reason, state)
         with opened(output) as stream:
             writer = JsonLines(stream) if form == "jsonl" else Csv(stream, COLUMNS)
-            records = pump(pages, writer.write, lambda: app.quarantine.count(source, reason, state), as_json=as_json)
+            count = partial(app.quarantine.count, source, reason, state)
+            records = pump(pages, writer.write, count, target=output, as_json=as_json)
     print_summary({"source": source, "format": form, "path": output, "records": records}, as_json=as_json)
 
 

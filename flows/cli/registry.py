@@ -1,5 +1,6 @@
 """`patra db` and `patra registry`: the schema and the sources."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,8 @@ from flows.process.application import open_app
 from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrade_database
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.instant import format_instant
+from ingest_core.model.naming import counted
+from ingest_core.registry.columns import SETTINGS
 from ingest_core.registry.difference import announce_merge, describe_changes, describe_merge
 from ingest_core.registry.export import document_of, export_source
 from ingest_core.registry.problems import SpecInvalid
@@ -91,7 +94,7 @@ def registry_apply(
         print_json({"changes": changes, "merges": [merge.json() for merge in merges]})
         return
     if changes:
-        console.print(f"{len(changes)} rows changed")
+        console.print(f"{counted(len(changes), 'row')} changed")
     for merge in merges:
         console.print(describe_merge(merge.json()), markup=False)
 
@@ -153,16 +156,28 @@ def registry_export(
 
 @registry_app.command("show", epilog="Example: patra registry show crossref")
 def registry_show(code: CodeArgument, *, as_json: AsJson = False) -> None:
-    """Show the settings of a source that are in force."""
+    """Show the settings of a source that are in force, under the keys of source files."""
     with open_app() as app:
         rows = {name: entries for name, entries in app.registry.rows(code).items() if name.startswith("reg_")}
     if as_json:
         print_json({"code": code, "tables": rows})
         return
-    for table in sorted(rows, key=lambda name: (name != "reg_provenance", name != "reg_prov_endpoint_def", name)):
-        for entry in rows[table]:
-            shown = ((name, value) for name, value in entry.items() if name != "provenance_code" and value is not None)
-            print_facts(table, shown)
+    for block, value in document_of(rows).items():
+        for entry in value if isinstance(value, list) else [value]:
+            print_facts(block, entry.items() if block == "mapping" else _settings(entry))
+
+
+def _settings(entry: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """The keys of a block with their values; a key in a block within it has that one's name before it."""
+    for key, value in entry.items():
+        if isinstance(value, dict) and key in _NESTED:
+            yield from _settings(value, f"{within}{key}.")
+        else:
+            yield f"{within}{key}", value
+
+
+_NESTED = {"response", "defaults", "for", *SETTINGS}
+"""Keys whose values are blocks, not values that happen to be mappings."""
 
 
 @registry_app.command("history", epilog="Example: patra registry history crossref")

@@ -14,8 +14,7 @@ from flows.cli.files import is_file, read_file, write_file
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app, read_prefect_secret
-from flows.text.wording import counted
-from ingest_core.bootstrap import check_rows, open_upstream, signing_hooks, strategies
+from ingest_core.bootstrap import check_rows, code_of, open_upstream, signing_hooks, strategies
 from ingest_core.gate.ports import RateGate
 from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck
 from ingest_core.inspection.local_gate import LocalGate
@@ -23,6 +22,7 @@ from ingest_core.inspection.ports import VisibleUpstream
 from ingest_core.model.codes import Operation, PaginationType
 from ingest_core.model.errors import BadInput, Refused
 from ingest_core.model.instant import parse_instant
+from ingest_core.model.naming import counted
 from ingest_core.model.whole_number import LARGEST_COUNT, whole_number
 from ingest_core.readside.output_file import refuse_existing
 from ingest_core.registry.draft import PAGING, Answers, draft_source
@@ -112,6 +112,7 @@ def source_check(
             signing_hooks(),
             strategies().codes,
             settings.credential_names,
+            settings.upstream_for(code_of(found.rows)),
         )
         report: dict[str, Any] = {"origin": found.origin, **check.describe(), "page": None}
         if not as_json:

@@ -11,10 +11,10 @@ from flows.cli.progress import execution_shown
 from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table
 from flows.process.application import open_app
 from flows.process.signals import stopped_by_signals
-from flows.text.wording import counted
 from ingest_core.execution.report import ExecuteReport
 from ingest_core.execution.shift import Bounds
 from ingest_core.model.errors import ExitCode, PatraError
+from ingest_core.model.naming import counted
 from ingest_core.model.progress import PartitionStatus
 from ingest_core.model.whole_number import LARGEST_COUNT
 
@@ -47,9 +47,7 @@ def execute(
             with execution_shown(app, bounds, show=not as_json) as watch:
                 report = app.executor.execute(bounds, watch)
         if app.executor.stop.is_set():
-            raise PatraError(
-                "INTERRUPTED", "interrupted; the task in work is queued again", where="execute", remedy="execute again"
-            )
+            raise _interrupted(report)
         report.raise_unreachable()
     if as_json:
         print_json(report.json())
@@ -57,6 +55,16 @@ def execute(
         _show_execution(report)
     if report.failed:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _interrupted(report: ExecuteReport) -> PatraError:
+    """What an execution that was interrupted has stored, and what becomes of the rest."""
+    stored = ", ".join(f"{number:,} {name}" for name, number in report.counts.json().items() if number)
+    pages = f"{counted(report.batches, 'page')} stored ({stored or 'no records'})"
+    tasks = f"{counted(report.succeeded, 'task')} succeeded, {report.requeued:,} queued again"
+    return PatraError(
+        "INTERRUPTED", f"interrupted: {pages}; {tasks}", where="execute", remedy="run `patra execute` to go on"
+    )
 
 
 def _show_execution(report: ExecuteReport) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 from flows.text.markdown import table, text
 from flows.text.sizes import NOT_KNOWN, failure, in_numbers, known_by, shown_records, sized
-from flows.text.wording import counted, spelled
+from flows.text.wording import spelled
 from ingest_core.model.codes import PlanStatus
 from ingest_core.model.instant import parse_instant
-from ingest_core.model.naming import span_name
+from ingest_core.model.naming import counted, span_name
 from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.report import PlanReport
 

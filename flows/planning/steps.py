@@ -13,11 +13,10 @@ from flows.planning.page import plan_headline, plan_page
 from flows.prefect_api.executors import start_executor_if_none
 from flows.prefect_api.run_name import is_scheduled, label_run, show_page
 from flows.process.application import open_app
-from flows.text.wording import counted
 from ingest_core.model.codes import SchedulerCode, TriggerType
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import as_utc
-from ingest_core.model.naming import span_name
+from ingest_core.model.naming import counted, span_name
 from ingest_core.model.partition import Partition
 from ingest_core.planning.arithmetic import written
 from ingest_core.planning.estimate import SizesAsked

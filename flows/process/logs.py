@@ -19,6 +19,8 @@ class VisibleRecord(logging.LogRecord):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.exc_info and self.exc_info[0] is None:
+            self.exc_info = None  # logged outside of an `except`: there is no trace, only the text "NoneType: None"
         if self.exc_info:
             trace = _TRACES.formatException(self.exc_info)
             self.exc_text = "\n".join(f"    {line}" for line in visible_lines(trace).split("\n"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flows.text.wording import counted
+from ingest_core.model.naming import counted
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.planning.estimate import GUESSES
 

@@ -4,11 +4,6 @@ _SHORT_NAMES = 120
 """A name that is longer is of no use in a list."""
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 slice`, `2,400 slices`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def spelled(seconds: int) -> str:
     """A length of time: `1 h 20 min`."""
     hours, rest = divmod(seconds, 3600)

@@ -77,8 +77,13 @@ class UpFailed(PatraError):
 def run_up(options: UpOptions, say: Say, show: Callable[[dict[str, Any]], None]) -> None:
     """Start a control room, show where it is, and keep it until a signal comes; then leave nothing running."""
     home = room_home(load_settings(), sandbox=options.sandbox)
-    with held(home), _stopped_by_signals() as hurry, suppress(Stopped), _processes(say, hurry) as children:
-        refuse_taken_port(options.port)
+    with held(home), _stopped_by_signals() as hurry, suppress(Stopped):
+        refuse_taken_port(options.port)  # before anything is started: nothing has to be ended then
+        _run(home, options, say, show, hurry)
+
+
+def _run(home: Home, options: UpOptions, say: Say, show: Callable[[dict[str, Any]], None], hurry: Event) -> None:
+    with _processes(say, hurry) as children:
         show(_open_room(home, options, say, children))
         _watch(children)
 

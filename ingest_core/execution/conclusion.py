@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ingest_core.execution.report import ExecuteReport
-from ingest_core.model.naming import resume_command
+from ingest_core.model.naming import counted, resume_command
 from ingest_core.model.partition import Resting
 
 NAMED = 10
@@ -39,7 +39,7 @@ def conclude(report: ExecuteReport, *, stopped: bool) -> Conclusion:
 
 
 def _drained(report: ExecuteReport) -> str:
-    return f"drained after {_tasks(report.attempts)}; {report.requeued} went back to the queue"
+    return f"drained after {counted(report.attempts, 'task')}; {report.requeued} went back to the queue"
 
 
 def _failed(report: ExecuteReport) -> str:
@@ -49,7 +49,7 @@ def _failed(report: ExecuteReport) -> str:
     more = len(report.failures) - len(named)
     rest = [f"and {more} more"] if more else []
     hint = f"{'resume, and ' if report.fused else ''}Retry works {'it' if report.failed == 1 else 'them'} again"
-    return f"{report.failed} of {_tasks(report.attempts)} FAILED ({hint}): " + "; ".join(named + rest)
+    return f"{report.failed} of {counted(report.attempts, 'task')} FAILED ({hint}): " + "; ".join(named + rest)
 
 
 def _unreachable(source: str, why: str) -> str:
@@ -57,7 +57,7 @@ def _unreachable(source: str, why: str) -> str:
 
 
 def _rests(resting: Resting) -> str:
-    wait = "1 task waits" if resting.waiting == 1 else f"{resting.waiting} tasks wait"
+    wait = f"{counted(resting.waiting, 'task')} {'waits' if resting.waiting == 1 else 'wait'}"
     said = f": {_short(resting.reason)}" if resting.reason else ""
     return f"{wait} until {resume_command(resting.partition)}: {resting.partition} is {resting.state}{said}"
 
@@ -73,17 +73,13 @@ def _succeeded(report: ExecuteReport) -> str:
     again = f", {report.requeued} queued again" if report.requeued else ""
     lost = f", {report.lost} lost to another worker" if report.lost else ""
     counts = ", ".join(f"{number} {name}" for name, number in report.counts.json().items())
-    return f"{_tasks(report.succeeded)} succeeded{again}{lost}: {counts}"
+    return f"{counted(report.succeeded, 'task')} succeeded{again}{lost}: {counts}"
 
 
 def _full(report: ExecuteReport) -> str:
     if not report.full:
         return ""
     return "no free slot for more of " + ", ".join(sorted(map(str, report.full)))
-
-
-def _tasks(number: int) -> str:
-    return "1 task" if number == 1 else f"{number} tasks"
 
 
 def _short(text: str) -> str:

@@ -26,7 +26,8 @@ from ingest_core.planning.request import PlanRequest
 from ingest_core.planning.strategies.time_slices import slice_time
 from ingest_core.planning.window import resolve_harvest
 from ingest_core.registry.compile import Compiled, CompileRequest, compile_source, endpoint_for
-from ingest_core.registry.merge import read_overrides
+from ingest_core.registry.connection import masked_url
+from ingest_core.registry.merge import Setting, read_overrides
 from ingest_core.registry.rows import Rows
 
 SHOWN_RECORDS = 5
@@ -63,6 +64,7 @@ class SourceCheck:
         signing_hooks: frozenset[str] | None = None,
         strategies: frozenset[str] | None = None,
         credential_names: CredentialNames | None = None,
+        mirror: str | None = None,
     ) -> None:
         self._source = str(rows["reg_provenance"][0]["provenance_code"])
         self._asked = asked
@@ -72,6 +74,7 @@ class SourceCheck:
         self._signing_hooks = signing_hooks
         self._strategies = strategies
         self._credential_names = credential_names
+        self._mirror = mirror
         self.compiled = self._compile(rows)
         self.spec: SpecSnapshot = self.compiled.spec
 
@@ -104,12 +107,19 @@ class SourceCheck:
             "spec_fingerprint": spec.fingerprint,
             "expr_proto_hash": spec.expr_proto_hash,
             "warnings": compiled.warnings,
-            "degradations": compiled.degradations,
-            "settings": [{"key": one.key, "value": one.value, "origin": one.origin} for one in compiled.settings],
+            "degradations": [*compiled.degradations, *compiled.traits],
+            "settings": [self._in_use(one) for one in compiled.settings],
             "slice": window.json() if window else None,
             "expression": localize(spec.expression, window_range(spec.time.field, window)) if window else None,
             "requests": self._previews(window),
         }
+
+    def _in_use(self, setting: Setting) -> Json:
+        """The setting as requests use it: the operator's base URL replaces the source's."""
+        told = {"key": setting.key, "value": setting.value, "origin": setting.origin}
+        if self._mirror is None or not setting.key.endswith("http.base_url"):
+            return told
+        return {**told, "value": masked_url(self._mirror), "origin": f"PATRA_UPSTREAM_{self._source.upper()}"}
 
     def _slice(self) -> Window:
         """The first slice a harvest would read now, or the window that was asked for."""

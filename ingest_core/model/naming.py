@@ -11,6 +11,11 @@ from ingest_core.model.window import Window
 _DAY = timedelta(days=1)
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 slice`, `2,400 slices`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def resume_command(partition: Partition) -> str:
     """What lets a partition that was stopped go on."""
     return f"`patra resume {partition.provenance_code} --reason TEXT`"
@@ -57,7 +62,7 @@ def _time(moment: datetime) -> str:
 
 def slice_name(task: Task) -> str:
     """The task's slice and what it holds: `crossref slice 3/24 03:00-04:00`."""
-    holds = f"{len(task.ids)} ids" if task.ids else window_name(task.window)
+    holds = counted(len(task.ids), "id") if task.ids else window_name(task.window)
     return f"{slice_number(task)} {holds}{_part(task.range)}"
 
 
@@ -71,7 +76,7 @@ def slice_number(task: Task) -> str:
 def slice_content(task: Task) -> str:
     """What the slice holds, with its date: `2026-01-01 03:00-04:00`."""
     if task.ids:
-        return f"{len(task.ids)} ids"
+        return counted(len(task.ids), "id")
     day = f"{task.window.start:%Y-%m-%d} " if _is_within_a_day(task.window) else ""
     return f"{day}{window_name(task.window)}{_part(task.range)}"
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ingest_core.model.instant import format_instant
+from ingest_core.model.naming import counted
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.window import Window
@@ -73,8 +74,10 @@ class Tally:
         """What the sizes give reason to say."""
         if not self.above_cap:
             return []
-        said = f"{self.above_cap} slices may hold more records than one query gives"
-        return [f"{said}, and cannot be cut smaller: they will end PARTIAL (slicing.split_field can split them)"]
+        said = f"{counted(self.above_cap, 'slice')} may hold more records than one query gives"
+        subject, them = ("it", "it") if self.above_cap == 1 else ("they", "them")
+        left = f"cannot be cut smaller: {subject} will end PARTIAL (slicing.split_field can split {them})"
+        return [f"{said}, and {left}"]
 
     def json(self, asked: SizesAsked) -> dict[str, Any]:
         """The sizes as plans and reports keep them; a timeline only of sizes that a provider gave."""

@@ -79,6 +79,8 @@ class Compiled:
     settings: list[Setting]
     warnings: list[str]
     degradations: list[str]
+    traits: list[str] = field(default_factory=list)
+    """What a check of the source says, and plans do not repeat: nothing is read less well for it."""
 
     def origins(self) -> dict[str, str]:
         """Each setting's key -> where its value came from."""
@@ -194,7 +196,7 @@ class _Compiler:
         )
         note_unset(spec, found)
         note_drift(spec, found)
-        return Compiled(spec, self._settings(spec), found.warnings, found.degradations)
+        return Compiled(spec, self._settings(spec), found.warnings, found.degradations, found.traits)
 
     def _refuse(self) -> None:
         """Everything that is wrong; a query alone that is, with its own words."""
@@ -350,7 +352,7 @@ class _Compiler:
             self._definition["total_path"] is None,
             "no total: completeness cannot be checked, every end is marked weak, and sizes are estimated",
         )
-        found.degrade(
+        found.mention(
             pagination["has_more_path"] is None,
             "no hasMore: pages go on until the provider names no next place, or a page is empty",
         )

@@ -21,17 +21,17 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
         return None
     plain = url.startswith("http://") and block["allow_plain_http"]
     rules.need(
-        url.startswith("https://") or plain, "BASE_URL_NOT_HTTPS", "base_url", _masked(url),
-        f"{_masked(url)!r} is not https",
+        url.startswith("https://") or plain, "BASE_URL_NOT_HTTPS", "base_url", masked_url(url),
+        f"{masked_url(url)!r} is not https",
         "use https, or set http.allow_plain_http: true if that is meant",
     )  # fmt: skip
     broken = address_problem(url, ("http", "https")) if url.startswith(("http://", "https://")) else None
     rules.need(
-        broken is None, "BASE_URL_INVALID", "base_url", _masked(url), f"not a base URL: {broken}",
+        broken is None, "BASE_URL_INVALID", "base_url", masked_url(url), f"not a base URL: {broken}",
         "write it as https://api.example.org/v1",
     )  # fmt: skip
     rules.need(
-        "@" not in url and "?" not in url, "BASE_URL_UNSAFE", "base_url", _masked(url),
+        "@" not in url and "?" not in url, "BASE_URL_UNSAFE", "base_url", masked_url(url),
         "a base URL holds neither credentials nor a query", "use the `credential` block and http.query",
     )  # fmt: skip
     _check_templates(block, rules, found)
@@ -42,7 +42,7 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
     )  # fmt: skip
     broken = None if proxy is None else address_problem(proxy, ("http", "https"))
     rules.need(
-        broken is None, "PROXY_INVALID", "proxy", _masked(proxy), f"not a proxy's URL: {broken}",
+        broken is None, "PROXY_INVALID", "proxy", masked_url(proxy), f"not a proxy's URL: {broken}",
         "write it as http://proxy.example.org:3128",
     )  # fmt: skip
     found.warn(block["verify_tls"] is False, "http.verify_tls is false: the provider's certificate is not checked")
@@ -70,7 +70,7 @@ def http_part(block: Merged, definition: Row, found: Findings) -> HttpSpec | Non
     )
 
 
-def _masked(url: str | None) -> str | None:
+def masked_url(url: str | None) -> str | None:
     """A URL without the user and password that may stand in it, and without its query."""
     if not url:
         return url
@@ -175,7 +175,8 @@ def auth_part(
     token_url = block["token_url"]
     rules.need(
         kind != AuthType.OAUTH2 or _is_plain_https(token_url), "TOKEN_URL_MISSING", "token_url",
-        _masked(token_url), "OAUTH2 needs an https token_url to get and refresh tokens at", "add credential.token_url",
+        masked_url(token_url), "OAUTH2 needs an https token_url to get and refresh tokens at",
+        "add credential.token_url",
     )  # fmt: skip
     return AuthSpec(
         type=kind,

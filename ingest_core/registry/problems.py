@@ -62,6 +62,7 @@ class Findings:
     problems: list[Problem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     degradations: list[str] = field(default_factory=list)
+    traits: list[str] = field(default_factory=list)
 
     def need(self, fine: object, rule: str, table: str, key: str, value: Any, message: str, remedy: str) -> bool:
         """Note the problem unless all is fine."""
@@ -82,6 +83,11 @@ class Findings:
         """Note a capability the provider lacks, and what is done instead."""
         if when:
             self.degradations.append(message)
+
+    def mention(self, when: object, message: str) -> None:
+        """Note a trait of the provider that makes nothing worse."""
+        if when:
+            self.traits.append(message)
 
     def refuse(self) -> None:
         """Stop here if anything is wrong."""

@@ -1,5 +1,6 @@
 """kill -9 in the middle of a harvest: the same rows in the end, and hardly a page twice."""
 
+import json
 import signal
 import time
 from collections import Counter
@@ -168,7 +169,12 @@ def test_who_is_asked_to_stop_gives_the_task_back_at_once(
     worker.send_signal(number)
     printed, _ = worker.communicate(timeout=60)
     assert worker.returncode == 1
-    assert "queued again" in printed
+    pages = len(patra.rows("ing_task_run_batch", "id", where="status_code = 'SUCCEEDED'"))
+    stored = len(patra.rows("ing_item", "id"))
+    message = json.loads(printed)["error"]["message"]
+    assert message.startswith(f"interrupted: {pages} page{'' if pages == 1 else 's'} stored (")
+    assert f" {stored} inserted" in message
+    assert message.endswith("; 0 tasks succeeded, 1 queued again")
     assert {row["status_code"] for row in patra.rows("ing_task")} == {"QUEUED"}
     assert {row["status_code"] for row in patra.rows("ing_task_run_batch")} <= {"SUCCEEDED", "FAILED"}
 

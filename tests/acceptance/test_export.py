@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deployments.sandbox.remote import Sandbox
+from flows.cli.main import run
 from ingest_core.model.instant import parse_instant
 from tests.support.patra import Patra
 
@@ -147,3 +149,19 @@ def test_bad_records_of_two_phases_are_refreshed_by_id(
     assert (done["tasks"]["failed"], done["records"]["quarantined"]) == (0, len(before))
     assert {row["state"] for row in patra("quarantine", "list", "pubmed")} == {"OPEN"}
     patra.assert_truth(quiet_sandbox.truth("pubmed", from_=START, to=END))
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+def test_a_row_of_quarantine_is_shown_in_words(
+    patra: Patra, harvested: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert harvested
+    (row, *_) = patra("quarantine", "list", "crossref", "--limit", "1")
+    capsys.readouterr()
+    assert run(["quarantine", "show", str(row["id"])]) == 0
+    shown = capsys.readouterr().out
+    names = {line.split("  ")[0].strip() for line in shown.splitlines()}
+    assert {"source", "reason", "path", "state", "times seen", "created at"} <= names
+    assert not any("_" in name for name in names), names
+    assert "None" not in shown
+    assert re.search(r"created at +20\d\d-\d\d-\d\d \d\d:\d\d(:\d\d)? UTC", shown)

@@ -49,7 +49,7 @@ def test_a_plan_says_where_each_setting_came_from(patra: Patra) -> None:
     assert origins["pagination.page_size"] == "trigger"
     assert origins["retry.max_attempts"] == "platform default"
     assert origins["http.base_url"] == "http block for ALL, endpoint any (reg_prov_http_cfg)"
-    assert plan["record_remarks"]["degradations"]
+    assert plan["record_remarks"]["degradations"] == []
 
 
 def test_a_setting_for_one_plan_reaches_its_requests(patra: Patra, quiet_sandbox: Sandbox) -> None:

@@ -97,6 +97,15 @@ def checked(patra: Patra, code: str, *more: str) -> dict[str, Any]:
     return report
 
 
+def test_a_check_shows_the_base_url_that_is_used_and_how_pages_end(checker: Patra, providers: Sandbox) -> None:
+    report = checked(checker, "crossref", *DAY)
+    (base_url,) = [one for one in report["settings"] if one["key"] == "http.base_url"]
+    assert base_url["value"] == providers.url("crossref")
+    assert base_url["origin"] == "PATRA_UPSTREAM_CROSSREF"
+    assert report["requests"][0]["url"].startswith(base_url["value"])
+    assert any(note.startswith("no hasMore") for note in report["degradations"])
+
+
 @pytest.mark.parametrize("code", TIMED)
 def test_the_first_request_is_the_one_the_provider_documents(checker: Patra, code: str) -> None:
     request = checked(checker, code, *DAY)["requests"][0]

@@ -54,6 +54,18 @@ def test_files_are_named_so_that_flows_find_them_from_any_folder() -> None:
     assert variables["PATRA_PUBLISHER"] == f"file:{Path('told.jsonl').absolute()}"
 
 
+def test_a_port_in_use_is_all_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATRA_HOME", str(tmp_path))
+    said: list[object] = []
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(BadInput) as refused:
+            up.run_up(up.UpOptions(taken.getsockname()[1], sandbox=True), said.append, said.append)
+    assert refused.value.code == "PORT_IN_USE"
+    assert said == []
+
+
 def test_a_room_is_opened_once_at_a_time(tmp_path: Path) -> None:
     home = room_home(Settings(home=tmp_path), sandbox=True)
     with held(home), pytest.raises(Refused) as refused, held(home):

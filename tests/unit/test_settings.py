@@ -83,6 +83,21 @@ def test_an_empty_variable_is_as_good_as_none(name: str) -> None:
         ("PATRA_LEASE_TTL_SECONDS", "²", "whole number of seconds above 0"),
         ("PATRA_SLOT_LEASE_SECONDS", "59", "whole number of seconds above 59"),
         ("PATRA_TOTAL_CONCURRENCY", "0", "whole number above 0"),
+        *[
+            ("PATRA_CONTACT", wrong, "not an e-mail address")
+            for wrong in (
+                "me",
+                "me@home",
+                "@example.org",
+                "me@example..org",
+                "me at example.org",
+                "a@b@example.org",
+                "me@example.org\u00e9",
+                "https://example.org/me",
+                "me@-example.org",
+                "mailto:me@example.org",
+            )
+        ],
     ],
 )
 def test_a_wrong_value_is_named_with_its_variable_and_what_is_allowed(name: str, value: str, expected: str) -> None:
@@ -112,3 +127,8 @@ def test_a_host_that_is_none_is_refused(wrong: str) -> None:
     with pytest.raises(BadInput, match=r"is not a host|control character") as refused:
         load_settings({"PATRA_UP_ALLOWED_HOSTS": f"ok.example,{wrong}"})
     assert refused.value.where == "PATRA_UP_ALLOWED_HOSTS"
+
+
+@pytest.mark.parametrize("address", ["me@example.org", "first.last+patra@mail.uni-example.ac.uk", "o'neil@example.org"])
+def test_an_e_mail_address_is_a_contact(address: str) -> None:
+    assert load_settings({"PATRA_CONTACT": address}).contact == address

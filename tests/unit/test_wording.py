@@ -2,9 +2,9 @@
 
 import pytest
 
-from flows.text.wording import counted, shortened, spelled
+from flows.text.wording import shortened, spelled
 from ingest_core.model.instant import parse_instant
-from ingest_core.model.naming import span_name
+from ingest_core.model.naming import counted, span_name
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The life of plans, slices, tasks, runs and batches: which state may follow which, and why."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -95,22 +94,3 @@ MACHINES: dict[type[StrEnum], tuple[Transition, ...]] = {
 def before(after: StrEnum) -> tuple[str, ...]:
     """The states that may be left for this one."""
     return tuple(step.before.value for step in MACHINES[type(after)] if step.after == after and step.before)
-
-
-def final(machine: type[StrEnum]) -> frozenset[StrEnum]:
-    """The states that nothing follows."""
-    steps = MACHINES[machine]
-    return frozenset(step.after for step in steps) - {step.before for step in steps if step.before}
-
-
-def diagram(machine: type[StrEnum]) -> str:
-    """The life of one kind, as Mermaid draws it."""
-    return "\n".join(("stateDiagram-v2", *_lines(machine)))
-
-
-def _lines(machine: type[StrEnum]) -> Iterator[str]:
-    for step in MACHINES[machine]:
-        yield f"    {step.before or '[*]'} --> {step.after}: {step.why}"
-    for state in machine:
-        if state in final(machine):
-            yield f"    {state} --> [*]"

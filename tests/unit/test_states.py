@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from ingest_core.model.codes import LIVE_TASKS, PlanStatus, TaskStatus
-from ingest_core.model.states import MACHINES, before, diagram, final
+from ingest_core.model.states import MACHINES, before
 from ingest_core.store.ledger.settle import plan_status
+from tests.support.state_diagram import diagram, final
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "life-cycle.md"
 UNUSED = {"PENDING", "PLANNED"}

@@ -106,6 +106,8 @@ def _next_steps(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
     if facts["slices"]:
         yield "The `executor` deployment works these tasks when it runs next, or `patra execute` does."
         yield f"Stop them with `patra cancel --plan {facts['plan_id']}`."
+        if failure(facts["slices"], facts["sizes"]):
+            yield "Nothing is lost by a wrong size: a slice that turns out too big is cut again."
     else:
         yield "Nothing: there is nothing to read now, and a later run looks again."
     if facts["status"] == PlanStatus.PARTIAL:

@@ -13,7 +13,7 @@ from ingest_core.model.record import Rejected
 from ingest_core.planning.redrive import Redriver
 from ingest_core.planning.request import PlanRequest
 from ingest_core.store.records.quarantine_store import SqlQuarantineStore
-from ingest_core.store.schema.tables import ing_plan, ing_quarantine, ing_signal, ing_task
+from ingest_core.store.schema.tables import ing_plan, ing_quarantine, ing_schedule_instance, ing_signal, ing_task
 from tests.support.books import SOURCE, at, source_rows
 from tests.support.breaking import crash_at_every_step
 from tests.support.pages import page, record, rejected
@@ -258,6 +258,10 @@ class TestRetryByWindow:
         assert isinstance(outcome, Refusal)
         assert "watermark" in outcome.reason
         assert states(stores) == ["OPEN"]
+        refused = rows(stores.database, ing_schedule_instance)[-1]
+        assert refused["trigger_params"]["operation"] == "BACKFILL"
+        assert refused["record_remarks"]["error"] == {"code": "WINDOW_NOT_WHOLE", "message": outcome.reason}
+        assert len(rows(stores.database, ing_plan)) == 1
 
 
 def test_where_there_is_no_way_it_is_said(stores: Stores, store: SqlQuarantineStore) -> None:

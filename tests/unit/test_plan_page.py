@@ -105,6 +105,8 @@ def test_sizes_that_are_guesses_are_no_numbers_on_the_page() -> None:
     assert "| sizes | the provider was not reached, so the sizes are guesses |" in page
     assert "| records expected | not known (slices sized: 3 by CONSTANT) |" in page
     assert "| 1 | 2026-03-10 00:00..23:00 |  | not known | CONSTANT |" in page
+    assert "a slice that turns out too big is cut again" in page
+    assert "a slice that turns out too big" not in plan_page(report())
     assert "smallest slice" not in page
     assert "requests expected" not in page
     assert "300" not in page

@@ -244,10 +244,10 @@ def _switch_the_executor_on_again(walk: Walk) -> None:
     """No executor runs, and the schedule's next run is minutes away."""
     walk.screen.open_deployment("executor")
     walk.screen.switch("Every 5 minutes", on=True)
-    planned = walk.ended(walk.quick_run("harvest-pubmed"))
+    planned = walk.ended(walk.quick_run("harvest-doaj"))
     assert planned.state_type == "COMPLETED", _message(planned)
-    until(lambda: bool(walk.waits_of("pubmed")), RUN_SECONDS, "the harvest of pubmed")
-    assert min(walk.waits_of("pubmed")) <= EXECUTED_SECONDS
+    until(lambda: bool(walk.waits_of("doaj")), RUN_SECONDS, "the harvest of doaj")
+    assert min(walk.waits_of("doaj")) <= EXECUTED_SECONDS
 
 
 def _pause_and_resume(walk: Walk) -> None:

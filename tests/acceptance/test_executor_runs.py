@@ -244,3 +244,18 @@ def test_what_a_killed_process_held_comes_free_as_soon_as_its_worker_notices(
     stored = pages_of(patra, plan_id)
     assert len(stored) == len(set(stored)), "a page that was stored was read again"
     patra.assert_truth(quiet_sandbox.truth(from_="2026-01-07T00:00:00Z", to="2026-01-08T00:00:00Z"))
+
+
+@pytest.mark.long
+def test_an_executor_that_waits_cuts_what_was_too_large_without_housekeeping(
+    room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
+) -> None:
+    apply(patra, max_page_bytes=1000)
+    plan_id = plan(patra, "2026-01-09")
+    mine = f"plan_id = {plan_id}"
+    run_id = room.begin("executor/executor", {**SOURCE, "minutes": 15, "wait_for_work": True})
+    until(lambda: bool(patra.rows("ing_reslice_request", "id", where=mine)), 180, "a slice that is too large")
+    until(lambda: bool(patra.rows("ing_reslice_request", "id", where=f"{mine} AND status_code = 'SERVED'")), 180, "cut")
+    assert len(patra.rows("ing_task", "id", where=mine)) > SLICES
+    room.cancel(run_id)
+    assert room.ended(run_id)["state_type"] == "CANCELLED"

@@ -35,7 +35,7 @@ EXECUTED_SECONDS = 60
 DRAWN_MS = 2000
 
 _COMMANDS = re.compile(r"^```sh\n(.+?)^```$", re.MULTILINE | re.DOTALL)
-_PICTURE = re.compile(r"!\[[^\]]+\]\(pictures/([\w-]+)\.png\)")
+_PICTURE = re.compile(r"!\[[^\]]+\]\(\.\./pictures/([\w-]+)\.png\)")
 
 
 class Walk:

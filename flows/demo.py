@@ -17,9 +17,11 @@ from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings as SandboxSettings
 from flows.process.application import open_app
 from flows.process.environment import environment
+from flows.text.wording import counted
 from ingest_core.bootstrap import App, prepare_demo_database
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.model.stored_item import ItemChoice
 from ingest_core.settings import Settings, load_settings
 
 SOURCE = "crossref"
@@ -54,9 +56,10 @@ def run_demo(options: DemoOptions, console: Console, *, quiet: bool = False) -> 
             console.print(text, markup=False)
 
     corpus = SandboxSettings(seed=options.seed, works=options.works)
-    say(f"starting a simulated Crossref of {options.works} works")
+    say(f"starting a simulated Crossref with {counted(options.works, 'work')}")
     with running(corpus) as sandbox, environment(_wanted(settings, sandbox)), open_app() as app:
         ends = _round_ends(app, corpus)
+        before = {"stored": app.items.count(ItemChoice(SOURCE)), "quarantined": len(_quarantined(app))}
         say("starting a private Prefect")
         _start_prefect()
         rounds = [
@@ -64,10 +67,13 @@ def run_demo(options: DemoOptions, console: Console, *, quiet: bool = False) -> 
             for number, end in enumerate(ends, start=1)
         ]
         check = _check(app, sandbox, corpus, rounds[-1])
+        example = _stored_record(app)
         shown_database = app.database.shown_url
     return {
         "rounds": rounds,
+        "before": before,
         "check": check,
+        "example": example,
         "complete": check["items_right"] == check["usable"] and check["quarantined_right"] == check["unusable"],
         "database": shown_database,
         "seconds": round(time.monotonic() - started, 1),
@@ -137,7 +143,7 @@ def _harvest(
     from flows.planner import planner  # noqa: PLC0415 - the same
 
     started = time.monotonic()
-    before = _watermark(app)
+    before, known = _watermark(app), _quarantined(app)
     now = end + LAG
     sandbox.move_clock(format_instant(now))
     start = None if before else corpus.until - timedelta(days=corpus.days)
@@ -162,6 +168,7 @@ def _harvest(
         "pages": done["batches"],
         "requests": done["requests"],
         "records": done["records"],
+        "quarantined_again": done["records"]["quarantined"] - len(_quarantined(app) - known),
         "watermark": {
             "before": format_instant(before) if before else None,
             "after": format_instant(after) if after else None,
@@ -180,16 +187,16 @@ def _progress(app: App, plan_id: int, title: str, console: Console | None) -> It
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("slices, {task.fields[pages]} pages, {task.fields[records]} records"),
+        TextColumn("slices, {task.fields[records]:,} records"),
         TimeElapsedColumn(),
     )
     done = threading.Event()
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task(title, total=None, pages=0, records=0)
+        bar = progress.add_task(title, total=None, records=0)
 
         def look() -> None:
             state = app.readside.plan_progress(plan_id)
-            progress.update(bar, total=state.tasks, completed=state.ended, pages=state.pages, records=state.records)
+            progress.update(bar, total=state.tasks, completed=state.ended, records=state.records)
 
         def follow() -> None:
             while not done.wait(_POLL_SECONDS):
@@ -205,17 +212,39 @@ def _progress(app: App, plan_id: int, title: str, console: Console | None) -> It
             look()
 
 
+def _quarantined(app: App) -> set[str]:
+    """The ids of the records in quarantine."""
+    return {row["provider_id"] for page in app.quarantine.stream(SOURCE) for row in page}
+
+
+def _stored_record(app: App) -> dict[str, Any] | None:
+    """One stored record with a title and authors, as an example; else any; None where nothing is stored."""
+    first = next(app.items.pages(ItemChoice(SOURCE)), [])
+    whole = (one for one in first if one.record.get("title") and one.record.get("authors"))
+    chosen = next(whole, first[0] if first else None)
+    if chosen is None:
+        return None
+    return {"id": chosen.provider_id, "updated_at": format_instant(chosen.source_updated_at), "record": chosen.record}
+
+
 def _check(app: App, sandbox: Sandbox, corpus: SandboxSettings, last: dict[str, Any]) -> dict[str, int]:
-    """Compare the stored records with the provider's."""
+    """Compare the stored records with the provider's: those that the harvests had to read, and what they read beyond.
+
+    The provider filters by whole days: a page may hold records that were updated after the end of the window.
+    """
     start, end = corpus.until - timedelta(days=corpus.days), parse_instant(last["window"]["to"])
-    truth = sandbox.truth(SOURCE, from_=format_instant(start), to=format_instant(end))
-    items = app.readside.item_versions(SOURCE, start, end)
-    set_aside = {entry.provider_id for entry in app.quarantine.entries(SOURCE, limit=len(truth) + 1)}
-    usable = [row for row in truth if row["usable"]]
-    unusable = [row for row in truth if not row["usable"]]
+    truth = {row["id"]: row for row in sandbox.truth(SOURCE, from_=format_instant(start))}
+    updated = {id_: parse_instant(row["updated_at"]) for id_, row in truth.items()}
+    items = app.readside.item_versions(SOURCE, start, corpus.until)
+    right = {id_ for id_, version in items.items() if updated.get(id_) == version}
+    set_aside = _quarantined(app)
+    usable = {id_ for id_, row in truth.items() if row["usable"] and (updated[id_] < end or id_ in right)}
+    unusable = {id_ for id_, row in truth.items() if not row["usable"] and (updated[id_] < end or id_ in set_aside)}
     return {
+        "stored": len(items),
         "usable": len(usable),
-        "items_right": sum(items.get(row["id"]) == parse_instant(row["updated_at"]) for row in usable),
+        "items_right": len(usable & right),
+        "quarantined": len(set_aside),
         "unusable": len(unusable),
-        "quarantined_right": sum(row["id"] in set_aside for row in unusable),
+        "quarantined_right": len(unusable & set_aside),
     }

@@ -196,7 +196,7 @@ def _step(kind: str, event: dict[str, Any]) -> tuple[Any, ...]:
         shown_instant(event["at"]),
         event["event_type"],
         _covered(kind, covered["from"], covered["to"]) if covered else "-",
-        "no change" if event["no_forward"] else value,
+        "no-forward" if event["no_forward"] else value,
         by,
     )
 

@@ -1,11 +1,14 @@
 """`patra demo`: a harvest from nothing, through real Prefect flows."""
 
+import os
 from typing import Annotated, Any
 
 import typer
 
 from flows.cli.help import CommandTree, Heading
-from flows.cli.screen import AsJson, console, errors, print_json, print_table, shown_instant
+from flows.cli.room import own_name
+from flows.cli.screen import AsJson, console, errors, print_facts, print_json, print_table, shown_instant
+from flows.text.record import record_facts
 from ingest_core.model.errors import ExitCode
 from ingest_core.model.whole_number import LARGEST_COUNT
 
@@ -45,30 +48,94 @@ def demo(
 
 
 def _show(summary: dict[str, Any]) -> None:
-    rounds = summary["rounds"]
+    rounds, check = summary["rounds"], summary["check"]
+    titles = [entry["title"] for entry in rounds]
+    console.print()
     rows = [(name, *(_cell(entry, key) for entry in rounds)) for name, key in _ROWS]
-    print_table("what happened", ("", *(entry["title"] for entry in rounds)), rows)
-    check = summary["check"]
+    print_table("harvests", ("", *titles), rows)
+    console.print()
+    counts = [_counts(entry) for entry in rounds]
+    records = [(name, *(f"{number:,}" for number in _with_total([one[name] for one in counts]))) for name in counts[0]]
+    print_table("records received", ("", *titles, "total")[: len(records[0])], records)
+    console.print()
+    _show_check(check, summary["before"])
+    if summary["example"]:
+        console.print()
+        example = summary["example"]
+        facts = {
+            "id": example["id"],
+            "updated": shown_instant(example["updated_at"]),
+            **dict(record_facts(example["record"])),
+        }
+        print_facts("one stored record", facts.items())
+    console.print()
     state = "complete" if summary["complete"] else "INCOMPLETE"
     console.print(
-        f"{state}: {check['items_right']} of {check['usable']} usable records of the provider are stored in their "
-        f"latest version, {check['quarantined_right']} of {check['unusable']} unusable ones are in quarantine"
+        f"{state}: {check['items_right']:,} of {check['usable']:,} usable records of the provider are stored in their "
+        f"latest version, {check['quarantined_right']:,} of {check['unusable']:,} unusable ones are in quarantine. "
+        f"It took {summary['seconds']} s."
     )
-    console.print(f"database: {summary['database']}")
-    console.print(f"wall time: {summary['seconds']} s")
+    console.print()
+    _show_next(summary["database"])
 
+
+def _counts(entry: dict[str, Any]) -> dict[str, int]:
+    """The records of one harvest: each is in one row, and the rows below the first make it up."""
+    records, again = entry["records"], entry["quarantined_again"]
+    return {
+        "received": records["received"],
+        "inserted": records["inserted"],
+        "updated": records["updated"],
+        "skipped, as stored": records["skipped"],
+        "gone": records["gone"],
+        "quarantined": records["quarantined"] - again,
+        "quarantined again": again,
+    }
+
+
+def _with_total(numbers: list[int]) -> list[int]:
+    return [*numbers, sum(numbers)] if len(numbers) > 1 else numbers
+
+
+def _show_check(check: dict[str, int], before: dict[str, int]) -> None:
+    """What is stored, next to what the provider has; the numbers are the totals above, and what was there before."""
+    earlier, usable_since = check["stored"] - check["items_right"], check["quarantined"] - check["quarantined_right"]
+    columns = {
+        "": ("stored", "quarantined"),
+        "records": (check["stored"], check["quarantined"]),
+        "before the demo": (before["stored"], before["quarantined"]),
+        "as the provider has them": (check["items_right"], check["quarantined_right"]),
+        "in an earlier version": (earlier, usable_since),
+    }
+    shown = {name: column for name, column in columns.items() if any(column)}
+    rows = (
+        tuple(one if isinstance(one, str) else f"{one:,}" for one in row) for row in zip(*shown.values(), strict=True)
+    )
+    print_table("afterwards", list(shown), rows)
+
+
+def _show_next(database: str) -> None:
+    patra = own_name()
+    if "PATRA_DATABASE_URL" not in os.environ:
+        console.print("the commands below read the demo's database after:")
+        console.print(f"  export PATRA_DATABASE_URL={database}", soft_wrap=True)
+    print_facts("try next", ((f"{patra} {command}", does) for command, does in _NEXT))
+
+
+_NEXT = (
+    ("status", "tasks by state"),
+    ("quarantine list", "rejected records by reason"),
+    ("cursor timeline crossref", "how the watermark moved"),
+    ("items export crossref", "the records"),
+    ("demo --keep", "harvest six more hours"),
+    ("up", "the Prefect UI and twelve providers"),
+)
 
 _ROWS = (
     ("window from", "window.from"),
     ("window to", "window.to"),
     ("slices", "slices"),
-    ("tasks", "tasks"),
     ("pages", "pages"),
-    ("records inserted", "records.inserted"),
-    ("records updated", "records.updated"),
-    ("records skipped", "records.skipped"),
-    ("records gone", "records.gone"),
-    ("records quarantined", "records.quarantined"),
     ("watermark before", "watermark.before"),
     ("watermark after", "watermark.after"),
     ("seconds", "seconds"),

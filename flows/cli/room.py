@@ -85,7 +85,7 @@ def _show_room(room: dict[str, Any]) -> None:
     names = ("ui", "sandbox", "database", "logs")
     facts = [(name, room[name]) for name in names if room[name]]
     print_facts("Patra is up", [*facts, *_lacks(room["missing"])])
-    console.print(_NEXT.format(**room, patra=_own_name()), markup=False, soft_wrap=True)
+    console.print(_NEXT.format(**room, patra=own_name()), markup=False, soft_wrap=True)
 
 
 def _lacks(missing: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -97,7 +97,7 @@ def _lacks(missing: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
             yield name, ", ".join(sources)
 
 
-def _own_name() -> str:
+def own_name() -> str:
     """How another shell calls this program: by its name if that is found, else by its place."""
     if shutil.which("patra"):
         return "patra"

@@ -14,6 +14,7 @@ from flows.cli.files import is_file, read_file, write_file
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table
 from flows.process.application import open_app, read_prefect_secret
+from flows.text.record import record_facts
 from ingest_core.bootstrap import check_rows, code_of, open_upstream, signing_hooks, strategies
 from ingest_core.gate.ports import RateGate
 from ingest_core.inspection.check_source import SHOWN_RECORDS, CheckRequest, SourceCheck
@@ -198,7 +199,7 @@ def _show_page(page: dict[str, Any], limit: int) -> None:
         f"{counted(page['requests'], 'request')}"
     )
     for record in page["records"]:
-        print_facts(f"{record['provider_id']}  updated {record['updated_at']}", record["record"].items())
+        print_facts(f"{record['provider_id']}  updated {record['updated_at']}", record_facts(record["record"]))
     if page["gone"]:
         deleted = ((one["provider_id"], one["reason_code"], one["gone_at"], one["merged_into"]) for one in page["gone"])
         print_table("deleted", ("id", "reason", "when", "merged into"), deleted)

@@ -31,6 +31,18 @@ def _demo(environment: dict[str, str], *options: str) -> dict[str, Any]:
     return summary
 
 
+def _assert_adds_up(summary: dict[str, Any]) -> None:
+    """Each record received is in one count, and what was inserted and quarantined is there afterwards."""
+    rounds, check = summary["rounds"], summary["check"]
+    counts = [one["records"] for one in rounds]
+    assert all(one["received"] == sum(one.values()) - one["received"] for one in counts)
+    assert check["stored"] == summary["before"]["stored"] + sum(one["inserted"] for one in counts)
+    new = sum(one["records"]["quarantined"] - one["quarantined_again"] for one in rounds)
+    assert check["quarantined"] == summary["before"]["quarantined"] + new
+    assert (check["usable"], check["unusable"]) == (check["stored"], check["quarantined"])
+    assert summary["example"]["record"]["title"]
+
+
 def _content(rows: list[Row], *besides: str) -> list[Row]:
     return [{name: value for name, value in row.items() if name not in LINEAGE | set(besides)} for row in rows]
 
@@ -50,6 +62,7 @@ def test_a_demo_ends_complete_and_the_command_line_gives_the_same_rows(
     assert summary["check"]["unusable"] > 100
     first, second = summary["rounds"]
     assert (first["slices"], second["slices"]) == (13, 1)
+    _assert_adds_up(summary)
     assert 0 < second["records"]["inserted"] < 400
     assert second["watermark"]["before"] == first["watermark"]["after"]
 

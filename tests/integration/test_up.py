@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from flows.cli.room import _own_name
+from flows.cli.room import own_name
 from flows.up import control_room as up
 from flows.up.home import held, refuse_taken_port, room_home, sandbox_settings, write_environment
 from flows.up.processes import Child, descendants, wait_until
@@ -141,11 +141,11 @@ def test_a_person_is_told_how_another_shell_finds_the_program(monkeypatch: pytes
     program.touch(0o755)
     monkeypatch.setattr(sys, "executable", str(program.with_name("python")))
     monkeypatch.setenv("PATH", "")
-    assert _own_name() == str(program)
+    assert own_name() == str(program)
     monkeypatch.chdir(tmp_path)
-    assert _own_name() == "venv/bin/patra"
+    assert own_name() == "venv/bin/patra"
     monkeypatch.setenv("PATH", str(program.parent))
-    assert _own_name() == "patra"
+    assert own_name() == "patra"
 
 
 class _Friendly(BaseHTTPRequestHandler):

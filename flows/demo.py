@@ -17,10 +17,10 @@ from deployments.sandbox.server import running
 from deployments.sandbox.settings import Settings as SandboxSettings
 from flows.process.application import open_app
 from flows.process.environment import environment
-from flows.text.wording import counted
 from ingest_core.bootstrap import App, prepare_demo_database
 from ingest_core.model.errors import BadInput, PatraError
 from ingest_core.model.instant import format_instant, parse_instant
+from ingest_core.model.naming import counted
 from ingest_core.model.stored_item import ItemChoice
 from ingest_core.settings import Settings, load_settings
 

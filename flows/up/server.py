@@ -90,7 +90,8 @@ def queue_write_transactions() -> None:
 async def _place_in(line: asyncio.Lock) -> AsyncIterator[None]:
     """The lock, or after a long wait nothing: a transaction that waits for another's must not wait for ever."""
     try:
-        await asyncio.wait_for(line.acquire(), LINE_SECONDS)
+        async with asyncio.timeout(LINE_SECONDS):
+            await line.acquire()
     except TimeoutError:
         yield
         return

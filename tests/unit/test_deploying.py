@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from prefect.settings import Settings as PrefectSettings
 
 from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
 from flows.deploying.forms import form_schema
@@ -22,6 +23,7 @@ from flows.deploying.schedules import (
     is_obsolete,
     is_outdated,
 )
+from flows.prefect_api.history import SHOWN_FOR
 from flows.up.control_room import UpOptions, _prefect_settings
 from flows.up.home import room_home
 from ingest_core.model.source_summary import EndpointSummary, SourceSummary
@@ -224,10 +226,27 @@ def test_no_schedule_of_ours_has_parameters_that_a_switch_in_the_ui_could_empty(
     assert [one.name for one in declared if any(schedule.get("parameters") for schedule in one.schedules)] == []
 
 
-def test_every_server_that_we_configure_limits_its_history_alike() -> None:
+def _history() -> dict[str, str]:
+    """The variables by which `patra up` limits Prefect's history."""
     home = room_home(Settings(home=Path("home")), sandbox=False)
     settings = _prefect_settings(home, UpOptions(4200, sandbox=False))
-    ours = {name: value for name, value in settings.items() if HISTORY.search(name)}
+    return {name: value for name, value in settings.items() if HISTORY.search(name)}
+
+
+def test_prefect_limits_its_history_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in _history().items():
+        monkeypatch.setenv(name, value)
+    server = PrefectSettings().server
+    vacuum = server.services.db_vacuum
+    assert vacuum.enabled_vacuum_types == {"events", "flow_runs", "orphans"}
+    assert vacuum.retention_period == timedelta(days=30)
+    assert server.events.retention_period == timedelta(days=7)
+    assert vacuum.event_retention_overrides == {"prefect.flow-run.heartbeat": timedelta(days=1)}
+    assert timedelta(minutes=30) == SHOWN_FOR
+
+
+def test_every_server_that_we_configure_limits_its_history_alike() -> None:
+    ours = _history()
     assert len(ours) == 4
     compose = yaml.safe_load((ROOT / "deployments/docker/compose.yaml").read_text(encoding="utf-8"))["x-server"]
     manifest = (ROOT / "deployments/kubernetes/base/config.yaml").read_text(encoding="utf-8")

@@ -166,7 +166,7 @@ def _ascending_lie(case: Case) -> bool:
 
 
 def _end_lie(case: Case) -> bool:
-    empties = case.habits.empty_run or case.habits.hidden_slots
+    empties = case.habits.empty_run or case.habits.hidden_slots or Fault.EMPTY in case.faults
     unseen = case.blind or replaced(case.habits)
     return case.source.empty_page == "END" and unseen and bool(empties)
 

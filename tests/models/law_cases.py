@@ -72,6 +72,10 @@ CASES: dict[str, Drawn] = {
         Habits(kind=Kind.TOKEN, slots=(0,) * 5, units=1, undated=(1, 2), stamped=True, overlap=2, lost_after=2),
         Source(),
     ),
+    "a page is empty by mistake, and the file says that this is the end": (
+        Habits(kind=Kind.TOKEN, size=1, slots=(0, 0, 0), units=1, total=Total.NONE, faults=((2, Fault.EMPTY),)),
+        Source(empty_page="END"),
+    ),
     "the last page is answered without its records": (
         Habits(kind=Kind.TOKEN, size=2, slots=SIX, units=1, total=Total.NONE, faults=((3, Fault.EMPTY),)),
         Source(),

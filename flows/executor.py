@@ -24,11 +24,13 @@ from flows.execution.page import tags_of
 from flows.execution.progress import ExecutionWatch
 from flows.execution.urgent_chores import UrgentChores
 from flows.parameters import ExecuteParameters
+from flows.prefect_api.chosen_names import name_at_start
 from flows.prefect_api.run_name import is_scheduled
 from flows.process.application import open_app
 from flows.process.logs import end_by_state
 from flows.process.signals import stopped_by_signals
 from flows.slots.slot import Slots
+from flows.text.refusals import in_labels, read_form
 from ingest_core.bootstrap import App
 from ingest_core.execution.conclusion import conclude
 from ingest_core.execution.outcomes import RunSummary
@@ -162,8 +164,8 @@ def give_leases_back(flow: Flow[..., Any], flow_run: PrefectFlowRun, state: Stat
 
 @flow(
     name="executor",
-    flow_run_name="execute {parameters.subject}",
-    validate_parameters=True,
+    flow_run_name=name_at_start,
+    validate_parameters=False,  # the form is read in the flow, which says what is wrong with the fields' labels
     task_runner=ThreadPoolTaskRunner(),  # type: ignore[arg-type]  # of whatever its tasks give
     on_failure=[give_leases_back],
     on_crashed=[give_leases_back],
@@ -177,9 +179,9 @@ def executor(parameters: ExecuteParameters) -> dict[str, Any]:
     """
     end_by_state()
     try:
-        end = _execute(parameters, str(runtime.flow_run.id))
+        end = _execute(read_form(ExecuteParameters, parameters), str(runtime.flow_run.id))
     except PatraError as error:
-        end = Failed(message=str(error), data=error)
+        end = Failed(message=in_labels(error), data=error)
     return end  # type: ignore[return-value]  # Prefect takes the state, and gives its data to whoever called
 
 

@@ -10,6 +10,7 @@ from prefect.states import Completed
 
 from flows.chores import CHORES
 from flows.parameters import HousekeepingParameters, HousekeepingPart
+from flows.prefect_api.chosen_names import name_at_start
 from flows.prefect_api.history import NOTHING_TO_DO
 from flows.process.application import open_app
 
@@ -37,7 +38,7 @@ def due_parts(scheduled: datetime) -> list[HousekeepingPart]:
     return [part for part in HousekeepingPart if part not in HOURLY or scheduled.minute == 0]
 
 
-@flow(name="housekeeping", flow_run_name="housekeeping", validate_parameters=True)
+@flow(name="housekeeping", flow_run_name=name_at_start, validate_parameters=True)
 def housekeeping(parameters: HousekeepingParameters) -> State[Any]:
     """Release leases and slots of lost workers, keep limits, cursors and messages moving.
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from flows.text.refusals import in_labels
 from ingest_core.execution.shift import Bounds
 from ingest_core.model.codes import Operation
 from ingest_core.model.errors import BadInput
@@ -139,11 +140,6 @@ def _span(text: str) -> str:
 class PlanForm(Form):
     """A form that becomes a plan."""
 
-    @property
-    @abstractmethod
-    def label(self) -> str:
-        """What a run is called until its window is known."""
-
     @abstractmethod
     def clock(self) -> datetime | None:
         """The moment planning takes for now; none means the database's clock."""
@@ -157,7 +153,7 @@ class PlanForm(Form):
         try:
             self.request(self.clock() or datetime.now(UTC))
         except BadInput as refused:
-            raise PydanticCustomError("refused", "{why}", {"why": str(refused)}) from refused
+            raise PydanticCustomError("refused", "{why}", {"why": in_labels(refused)}) from refused
         return self
 
 
@@ -189,11 +185,6 @@ class PlanParameters(PlanForm):
     overrides: Settings = Field(default_factory=dict)
     dry_run: DryRun = False
     now: Now = None
-
-    @property
-    def label(self) -> str:
-        """What a run is called until its window is known."""
-        return f"{self.source} {self.operation.lower()}"
 
     def clock(self) -> datetime | None:
         """The moment planning takes for now; none means the database's clock."""
@@ -246,11 +237,6 @@ class BackfillParameters(PlanForm):
     pace: Pace = Field(default_factory=Pace, title="Pace")
     overrides: Settings = Field(default_factory=dict)
     dry_run: DryRun = False
-
-    @property
-    def label(self) -> str:
-        """What a run is called until its window is known."""
-        return f"{self.source} backfill"
 
     def clock(self) -> datetime | None:
         """The database's clock."""

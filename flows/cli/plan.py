@@ -150,7 +150,7 @@ def _show_plan(report: dict[str, Any]) -> None:
     window, sizes = report["window"], report["sizes"]
     title = "dry run: nothing was written" if report["dry_run"] else f"plan {report['plan_id']} ({report['status']})"
     rows = [
-        ("window", f"{shown_instant(window['from'])} .. {shown_instant(window['to'])}"),
+        ("window", _span(window)) if report["ids"] is None else ("ids", report["ids"]),
         ("slices", f"{report['slices']} ({report['slices_existing']} existing)"),
     ]
     if report["campaign"]:
@@ -177,6 +177,8 @@ def _show_plan(report: dict[str, Any]) -> None:
 
 
 def _size_rows(report: dict[str, Any], sizes: dict[str, Any]) -> list[tuple[str, Any]]:
+    if report["ids"] is not None:
+        return [("requests expected", f"{sizes['expected_requests']:,}")]
     failed = failure(report["slices"], sizes)
     rows: list[tuple[str, Any]] = [("sizes", failed)] if failed else []
     if not in_numbers(sizes):
@@ -193,7 +195,11 @@ def _size_rows(report: dict[str, Any], sizes: dict[str, Any]) -> list[tuple[str,
 
 
 def _sized(one: dict[str, Any]) -> str:
-    return f"{one['records']:,} records, {shown_instant(one['from'])} .. {shown_instant(one['to'])}"
+    return f"{one['records']:,} records, {_span(one)}"
+
+
+def _span(window: dict[str, Any]) -> str:
+    return f"{shown_instant(window['from'])} .. {shown_instant(window['to'])}"
 
 
 def _show_timeline(bins: list[int], window: dict[str, str]) -> None:

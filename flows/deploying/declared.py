@@ -22,6 +22,8 @@ class DeclaredDeployment:
     job_variables: dict[str, Any]
     concurrency: dict[str, Any] | None = None
     schedules: list[dict[str, Any]] = field(default_factory=list)
+    fields: tuple[str, ...] | None = None
+    """The fields that its form shows; None shows all. What is given by `parameters` and not shown cannot be changed."""
 
 
 def declared_deployments(pool: str | None = None) -> list[DeclaredDeployment]:

@@ -82,7 +82,7 @@ class PresentDeployment:
             "version": __version__,
             "tags": self.declared.tags,
             "parameters": self.declared.parameters,
-            "parameter_openapi_schema": form_schema(schema, codes, self.declared.parameters),
+            "parameter_openapi_schema": form_schema(schema, codes, self.declared.parameters, self.declared.fields),
             "enforce_parameter_schema": True,
             "work_pool_name": self.declared.pool,
             "work_queue_name": self.declared.queue,

@@ -11,6 +11,9 @@ from ingest_core.model.source_summary import SourceSummary
 
 _PREFIX = "harvest-"
 
+HARVEST_FIELDS = ("window", "window_from", "window_to", "query", "priority", "pace", "overrides", "dry_run")
+"""What can be asked of a harvest; its source and endpoint are the deployment's."""
+
 
 def harvest_deployments(planner: DeclaredDeployment, sources: list[SourceSummary]) -> list[DeclaredDeployment]:
     """The planner once more for every endpoint that can be harvested, on a schedule that waits to be switched on."""
@@ -22,6 +25,7 @@ def harvest_deployments(planner: DeclaredDeployment, sources: list[SourceSummary
             tags=[*planner.tags, f"source:{source.code}"],
             parameters={"parameters": asked},
             schedules=[_hourly(slug)],
+            fields=HARVEST_FIELDS,
         )
         for source in sources
         for slug, asked in _harvests(source)

@@ -1,8 +1,9 @@
 """The page of an executor run: what became of each slice."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from flows.planning.outcome import plan_tag
 from flows.text.markdown import table, text
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
@@ -18,13 +19,24 @@ _ORDER = [TaskStatus.FAILED, TaskStatus.PARTIAL, None, TaskStatus.QUEUED, TaskSt
 _COLUMNS = ("slice", "window", "plan", "status", "pages", "records", "waited", "asked again")
 
 
+MOST_SOURCES = 3
+"""How many sources a name lists; the others are counted."""
+
+
+def listed(sources: Collection[str]) -> str:
+    """The sources by name, as far as a name has room."""
+    named = sorted(sources)
+    more = len(named) - MOST_SOURCES
+    return ", ".join(named) if more <= 0 else f"{', '.join(named[:MOST_SOURCES])} and {more} more"
+
+
 def tags_of(task: Task) -> list[str]:
     """What a task is found by."""
     partition = task.partition
     return [
         f"source:{partition.provenance_code}",
         f"operation:{partition.operation_code}",
-        f"plan:{task.lineage.plan_id}",
+        plan_tag(task.lineage.plan_id),
     ]
 
 
@@ -33,6 +45,7 @@ class Worked:
     """One attempt at a slice, as the page shows it."""
 
     name: str
+    source: str
     plan_id: int
     window: str
     summary: RunSummary
@@ -40,7 +53,8 @@ class Worked:
     @classmethod
     def of(cls, task: Task, summary: RunSummary) -> "Worked":
         """The attempt, without what would keep the task in memory."""
-        return cls(slice_number(task), task.lineage.plan_id, slice_content(task), summary)
+        source = task.partition.provenance_code
+        return cls(slice_number(task), source, task.lineage.plan_id, slice_content(task), summary)
 
 
 def render_page(subject: str, message: str, report: ExecuteReport, worked: Sequence[Worked]) -> str:
@@ -48,7 +62,7 @@ def render_page(subject: str, message: str, report: ExecuteReport, worked: Seque
     shown = sorted(worked, key=lambda one: _ORDER.index(one.summary.status))[:MOST_SLICES]
     left = len(worked) - len(shown)
     parts = [
-        f"# Execution of {text(subject)}",
+        f"# Execution of {text(listed({one.source for one in worked}) if worked else subject)}",
         text(message),
         _totals(report, worked),
         _errors(shown),
@@ -77,7 +91,7 @@ def _totals(report: ExecuteReport, worked: Sequence[Worked]) -> str:
         "unconfirmed ends": f"{report.weak_ends} (no total confirms that every record came)",
         "pages": report.batches,
         "requests": report.requests,
-        **report.counts.json(),
+        **{name: f"{number:,}" for name, number in report.counts.json().items()},
         "waited for permits": f"{waited:.1f} s",
         "asked again": sum(one.summary.retries for one in worked),
     }

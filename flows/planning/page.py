@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from flows.planning.outcome import plan_tag, runs_path
 from flows.text.markdown import table, text
 from flows.text.sizes import NOT_KNOWN, failure, in_numbers, known_by, shown_records, sized
 from flows.text.wording import spelled
@@ -12,29 +13,37 @@ from ingest_core.model.naming import counted, span_name
 from ingest_core.planning.arithmetic import formula
 from ingest_core.planning.report import PlanReport
 
-UNCONFIRMED = "unconfirmed ends"
-"""The row of slices whose end no total confirms."""
-
 
 def plan_headline(report: PlanReport) -> str:
     """What happened, in one line: the state's message."""
     facts, plan = report.json(), report.plan
     if report.dry_run:
-        return f"dry run, nothing was written: {_outcome(facts) if plan.slices else facts['reason']}"
-    name = f"plan {plan.plan_id}" if report.created else f"plan {plan.plan_id}, which was there already"
+        return f"dry run, nothing was written: {_planned(facts) if plan.slices else facts['reason']}"
     if not plan.slices:
-        return f"{name}: nothing to read: {facts['reason'] or 'too many tasks wait'}"
+        return f"nothing to read: {facts['reason'] or 'too many tasks wait'} (plan {plan.plan_id})"
+    done = "planned" if report.created else "planned before"
     short = "; too many tasks wait, and the rest is planned by a later run" if facts["stock"] else ""
     warned = f"; {counted(len(facts['warnings']), 'warning')}" if facts["warnings"] and not short else ""
-    return f"{name}: {_outcome(facts)}{short}{warned}"
+    return f"{done}: {_planned(facts)} (plan {plan.plan_id}){short}{warned}"
 
 
-def _outcome(facts: dict[str, Any]) -> str:
+def plan_message(report: PlanReport, ui_url: str | None) -> str:
+    """The state's message: what was planned, and where its execution is seen."""
+    if report.dry_run or not report.plan.slices:
+        return plan_headline(report)
+    plan_id = report.plan.plan_id
+    place = f": {ui_url.rstrip('/')}/v2/{runs_path(plan_id)}" if ui_url else ""
+    return f"{plan_headline(report)}. The runs tagged {plan_tag(plan_id)} execute it{place}"
+
+
+def _planned(facts: dict[str, Any]) -> str:
+    if facts["ids"] is not None:
+        return f"{counted(facts['slices'], 'slice')}, {counted(facts['ids'], 'id')}"
     return sized(facts["slices"], facts["sizes"])
 
 
-def plan_page(report: PlanReport) -> str:
-    """The page, as Markdown."""
+def plan_page(report: PlanReport, outcome: str = "") -> str:
+    """The page, as Markdown; of a plan with tasks, with the part that says what became of it."""
     facts, remarks = report.json(), report.plan.remarks
     title = "dry run" if report.dry_run else f"plan {report.plan.plan_id}"
     parts = [
@@ -42,10 +51,9 @@ def plan_page(report: PlanReport) -> str:
         text(plan_headline(report)),
         table(("", ""), _facts(facts)),
         *_notices("Warnings", facts["warnings"]),
-        "## What to do next",
-        "\n".join(f"- {step}" for step in _next_steps(report, facts)),
-        "## How the window came about",
-        table(("", "value", "by", "why"), _steps(remarks.get("audit", []))),
+        outcome,
+        *_next_steps(report, facts),
+        *_window_steps(facts, remarks.get("audit", [])),
         *_slices(facts),
         *_notices("What the provider lacks", facts["notes"]),
     ]
@@ -53,16 +61,19 @@ def plan_page(report: PlanReport) -> str:
 
 
 def _facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    start, end = (parse_instant(facts["window"][name]) for name in ("from", "to"))
-    sizes = facts["sizes"]
-    yield "window", span_name(start, end)
+    sizes, by_id = facts["sizes"], facts["ids"] is not None
+    if by_id:
+        yield "ids", f"{facts['ids']:,}"
+    else:
+        yield "window", span_name(*(parse_instant(facts["window"][name]) for name in ("from", "to")))
     if facts["campaign"]:
         yield "campaign", facts["campaign"]
     yield "slices", f"{facts['slices']:,}, cut by {facts['strategy']}"
     if facts["tasks_existing"]:
         yield "tasks", f"{facts['tasks_existing']:,}, which were there already"
-    if facts["weak_ends"]:
-        yield UNCONFIRMED, _unconfirmed(facts["weak_ends"])
+    if by_id:
+        yield "requests expected", f"{sizes.get('expected_requests', 0):,}"
+        return
     failed = failure(facts["slices"], sizes)
     if failed:
         yield "sizes", failed
@@ -76,21 +87,6 @@ def _facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "largest slice", _sized(sizes["largest"])
 
 
-def _unconfirmed(weak_ends: int) -> str:
-    return f"{counted(weak_ends, 'slice')}: no total confirms that every record came"
-
-
-def with_weak_ends(page: str, weak_ends: int) -> str:
-    """The page of a plan with the number of its slices that ended unconfirmed, in its first table."""
-    lines = [line for line in page.splitlines() if not line.startswith(f"| {UNCONFIRMED} |")]
-    head = next((at for at, line in enumerate(lines) if line.startswith("| ---")), None)
-    if head is None or not weak_ends:
-        return page
-    rows = next((at for at in range(head + 1, len(lines)) if not lines[at].startswith("|")), len(lines))
-    lines.insert(rows, f"| {UNCONFIRMED} | {_unconfirmed(weak_ends)} |")
-    return "\n".join(lines) + "\n"
-
-
 def _sized(one: dict[str, Any]) -> str:
     return f"{counted(one['records'], 'record')}, {_span(one)}"
 
@@ -100,21 +96,31 @@ def _span(one: dict[str, Any]) -> str:
 
 
 def _next_steps(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
+    steps = list(_steps_after(report, facts))
+    if steps:
+        yield "## What to do next"
+        yield "\n".join(f"- {step}" for step in steps)
+
+
+def _steps_after(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
     if report.dry_run:
         yield "Run it again without *Dry run* to plan this."
         return
-    if facts["slices"]:
-        yield "The `executor` deployment works these tasks when it runs next, or `patra execute` does."
-        yield f"Stop them with `patra cancel --plan {facts['plan_id']}`."
-        if failure(facts["slices"], facts["sizes"]):
-            yield "Nothing is lost by a wrong size: a slice that turns out too big is cut again."
-    else:
+    if facts["slices"] and failure(facts["slices"], facts["sizes"]):
+        yield "Nothing is lost by a wrong size: a slice that turns out too big is cut again."
+    if not facts["slices"]:
         yield "Nothing: there is nothing to read now, and a later run looks again."
     if facts["status"] == PlanStatus.PARTIAL:
         yield "Run it again once fewer tasks wait: it plans the rest."
     if facts["campaign"]:
         name = text(facts["campaign"])
         yield f"Run it again under the campaign `{name}` to continue; covered time is not read again."
+
+
+def _window_steps(facts: dict[str, Any], audit: Iterable[dict[str, Any]]) -> Iterator[str]:
+    if facts["ids"] is None:  # a refresh by id has no window
+        yield "## How the window came about"
+        yield table(("", "value", "by", "why"), _steps(audit))
 
 
 def _steps(audit: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str, str, str]]:
@@ -131,14 +137,15 @@ def _slices(facts: dict[str, Any]) -> Iterator[str]:
     left_out = facts["slices"] - len(shown)
     if left_out:
         yield f"{counted(left_out, 'slice')} in between are not shown."
+    if facts["ids"] is not None:
+        yield table(("slice", "ids"), ((f"{one['no']:,}", f"{one['ids']:,}") for one in shown))
+        return
     rows = ((f"{one['no']:,}", _span(one), _beside(one), shown_records(one), one["method"]) for one in shown)
     yield table(("slice", "window", "part", "records", "known by"), rows)
 
 
 def _beside(one: dict[str, Any]) -> str:
     """What narrows a slice beside its window."""
-    if "ids" in one:
-        return counted(one["ids"], "id")
     part = one.get("range")
     if part and part.get("without") == "ONLY":
         return f"without {part['key']}"

@@ -2,17 +2,21 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from prefect import get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
+from prefect.settings import PREFECT_UI_URL
 from prefect.states import Completed, Failed
 
-from flows.parameters import PlanForm
-from flows.planning.page import plan_headline, plan_page
+from flows.parameters import BackfillParameters, PlanParameters
+from flows.planning.outcome import not_executed, outcome_part, plan_tag
+from flows.planning.page import plan_headline, plan_message, plan_page
 from flows.prefect_api.executors import start_executor_if_none
 from flows.prefect_api.run_name import is_scheduled, label_run, show_page
 from flows.process.application import open_app
+from flows.text.refusals import in_labels, read_form
+from ingest_core.bootstrap import App
 from ingest_core.model.codes import SchedulerCode, TriggerType
 from ingest_core.model.errors import PatraError
 from ingest_core.model.instant import as_utc
@@ -27,18 +31,23 @@ from ingest_core.planning.reslice import ResliceReport
 from ingest_core.planning.steps import PlanSteps
 from ingest_core.registry.compile import Compiled
 
+F = TypeVar("F", PlanParameters, BackfillParameters)
 
-def run_plan(form: PlanForm, *, dry_run: bool) -> Any:
-    """Plan what the form asks for: a state that says in words what came of it, and gives callers the report."""
-    now = form.clock()
-    request = form.request(now or _due())
+
+def run_plan(kind: type[F], given: F) -> Any:
+    """Plan what a form of this kind asks for: a state that says what came of it, and gives callers the report.
+
+    The form comes as the server has it, and is read here: what it cannot mean is said with the fields' labels.
+    """
     try:
-        report = _plan(request, now, dry_run=dry_run)
+        form = read_form(kind, given)
+        now = form.clock()
+        report = _plan(form.request(now or _due()), now, dry_run=form.dry_run)
     except PatraError as error:
-        return Failed(message=str(error), data=error)
-    headline = plan_headline(report)
-    get_run_logger().info("%s", headline)
-    return Completed(message=headline, data=report.json())
+        return Failed(message=in_labels(error), data=error)
+    message = plan_message(report, PREFECT_UI_URL.value())
+    get_run_logger().info("%s", message)
+    return Completed(message=message, data=report.json())
 
 
 def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanReport:
@@ -49,13 +58,24 @@ def _plan(request: PlanRequest, now: datetime | None, *, dry_run: bool) -> PlanR
             report = app.planner.dry_run(request, now, steps)
         else:
             report = app.planner.plan(request, _trigger(), now, steps)
-    name = _name(request, report.plan.start, report.plan.end)  # a plan that was there has its own window
+        outcome = _outcome_of(app, report)
+    # A plan that was there has its own window, and a refresh takes the ids that waited beside those asked for.
+    name = _name(request, report.plan.start, report.plan.end, report.json()["ids"])
     if not dry_run:
         label_run(name, [*_tags(report.partition), *_plan_tags(report)])
         if report.plan.tasks:
             start_executor_if_none(request.source)
-    show_page(plan_page(report), f"{name}: {plan_headline(report)}")
+    show_page(plan_page(report, outcome), f"{name}: {plan_headline(report)}")
     return report
+
+
+def _outcome_of(app: App, report: PlanReport) -> str:
+    """The part of the page that says what became of the plan: one that was there already may have been executed."""
+    plan_id = report.plan.plan_id
+    if report.dry_run or not report.plan.slices:
+        return ""
+    found = [] if report.created else app.readside.plan_outcomes([plan_id])
+    return outcome_part(found[0], app.database.now()) if found and found[0].ended else not_executed(plan_id)
 
 
 def _due() -> datetime:
@@ -73,9 +93,9 @@ def _trigger() -> Trigger:
     )
 
 
-def _name(request: PlanRequest, start: datetime, end: datetime) -> str:
-    """`crossref harvest 2026-01-01..02`."""
-    what = counted(len(request.ids), "id") if request.ids else span_name(start, end)
+def _name(request: PlanRequest, start: datetime, end: datetime, ids: int | None) -> str:
+    """`crossref harvest 2026-01-01..02`, or `pubmed update 3 ids`."""
+    what = span_name(start, end) if ids is None else counted(ids, "id")
     return f"{request.source} {request.operation.lower()} {what}"
 
 
@@ -89,7 +109,7 @@ def _tags(partition: Partition) -> list[str]:
 
 def _plan_tags(report: PlanReport) -> list[str]:
     campaign = report.plan.remarks.get("campaign")
-    return [f"plan:{report.plan.plan_id}", *([f"campaign:{campaign}"] if campaign else [])]
+    return [plan_tag(report.plan.plan_id), *([f"campaign:{campaign}"] if campaign else [])]
 
 
 class TaskSteps(PlanSteps):
@@ -111,7 +131,7 @@ class TaskSteps(PlanSteps):
         """Show the window's arithmetic, and name this run by the window."""
         resolved = resolve_window(work)
         decision = resolved.decision
-        name = _name(self._request, decision.start, decision.until)
+        name = _name(self._request, decision.start, decision.until, len(self._request.ids) if resolved.by_id else None)
         label_run(f"{name} (dry run)" if self._dry_run else name, _tags(resolved.namespace.partition))
         return resolved
 

@@ -26,6 +26,8 @@ from prefect.server.database.configurations import SQLITE_BEGIN_MODE, AioSqliteC
 from starlette.types import ASGIApp
 
 from deployments.visitors import OwnVisitors
+from flows.up.form_labels import say_labels
+from flows.up.run_names import name_new_runs
 from ingest_core.settings import load_settings
 
 IN_MEMORY_HOST = "prefect-in-memory"
@@ -43,6 +45,8 @@ def main() -> None:
     """Run `prefect server start` in this process."""
     _answer_own_visitors()
     queue_write_transactions()
+    name_new_runs()
+    say_labels()
     gc.disable()
     Thread(target=_collect, name="garbage", daemon=True).start()
     sys.argv = ["prefect", "server", "start", *sys.argv[1:]]

@@ -72,7 +72,7 @@ def _succeeded(report: ExecuteReport) -> str:
         return "" if report.full else "nothing was due"
     again = f", {report.requeued} queued again" if report.requeued else ""
     lost = f", {report.lost} lost to another worker" if report.lost else ""
-    counts = ", ".join(f"{number} {name}" for name, number in report.counts.json().items())
+    counts = ", ".join(f"{number:,} {name}" for name, number in report.counts.json().items())
     return f"{counted(report.succeeded, 'task')} succeeded{again}{lost}: {counts}"
 
 

@@ -1,7 +1,11 @@
 """How far plans and partitions are: rows as reports give them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from ingest_core.model.codes import LIVE_TASKS, PlanStatus, TaskStatus
+from ingest_core.model.record import Counts
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,21 @@ class TaskProgress:
 
 
 @dataclass(frozen=True)
-class PlanRun:
-    """The flow run of a plan, and how many of the plan's slices ended without a total that confirms it."""
+class PlanOutcome:
+    """What has become of a plan so far."""
 
+    plan_id: int
     flow_run_id: str
-    weak_ends: int
+    """The Prefect flow run that made the plan."""
+    status: PlanStatus
+    tasks: Mapping[TaskStatus, int]
+    """How many tasks are in which state."""
+    counts: Counts
+    """What became of the records, over all attempts that have ended."""
+    weak_ends: int = 0
+    """How many slices ended without a total that confirms it."""
+
+    @property
+    def ended(self) -> int:
+        """How many tasks are over."""
+        return sum(number for status, number in self.tasks.items() if status not in LIVE_TASKS)

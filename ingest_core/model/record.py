@@ -116,6 +116,11 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
+    @property
+    def stored(self) -> int:
+        """How many changed what is stored; those that a second pass reads again did not."""
+        return self.inserted + self.updated + self.gone
+
     def values(self) -> tuple[int, ...]:
         """The numbers in order."""
         return tuple(getattr(self, one.name) for one in dataclass_fields(self))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ingest_core.model.codes import SliceStrategy
 from ingest_core.model.instant import format_instant
 from ingest_core.model.naming import counted
 from ingest_core.model.partition import Partition
@@ -136,7 +137,13 @@ class PlanReport:
             "strategy": remarks.get("strategy"),
             "sizes": sizes,
             "stock": remarks.get("stock"),
+            "ids": _ids(remarks, sizes),
             "weak_ends": remarks.get("weak_ends", 0),
             "dry_run": self.dry_run,
             "resliced": self.resliced.json(),
         }
+
+
+def _ids(remarks: dict[str, Any], sizes: dict[str, Any]) -> int | None:
+    """How many ids a refresh by id asks for; None where a window is read."""
+    return int(sizes.get("estimated_records", 0)) if remarks.get("strategy") == SliceStrategy.ID_RANGE else None

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ingest_core.model.clock import Clock
 from ingest_core.model.codes import QuarantineReason, QuarantineState
 from ingest_core.model.partition import Partition
-from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun, TaskProgress
+from ingest_core.model.progress import PartitionStatus, PlanOutcome, PlanProgress, TaskProgress
 from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Settled
 from ingest_core.model.stored_item import ItemChoice, StoredItem
 
@@ -29,8 +29,11 @@ class WorkReports(Protocol):
     def live_leases(self) -> dict[Partition, int]:
         """Number of unexpired leases of each partition."""
 
-    def weak_ends(self, plan_ids: Collection[int]) -> list[PlanRun]:
-        """The Prefect runs that made these plans, and how many slices of each ended unconfirmed."""
+    def plan_outcomes(self, plan_ids: Collection[int]) -> list[PlanOutcome]:
+        """What has become of those of these plans that Prefect flow runs made."""
+
+    def settled_plans(self, plan_ids: Collection[int]) -> set[int]:
+        """Those of these plans of which nothing is under way any more."""
 
     def partitions_with_work(self) -> set[Partition]:
         """The partitions that have tasks which are queued or leased."""

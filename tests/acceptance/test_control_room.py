@@ -136,10 +136,30 @@ def test_a_backfill_is_started_from_the_form_and_worked(
 def test_a_form_that_is_not_filled_in_says_what_is_missing(screen: Screen, room: ControlRoom) -> None:
     screen.open_form("backfill")
     screen.submit()
-    assert "'source' is a required property" in screen.complaint()
-    expect(screen.field("Source")).to_contain_text("'source' is a required property")
-    expect(screen.field("From")).to_contain_text("'window_from' is a required property")
+    assert "'Source' is missing" in screen.complaint()
+    expect(screen.field("Source")).to_contain_text("'Source' is missing")
+    expect(screen.field("From")).to_contain_text("'From' is missing")
     screen.shot("missing", whole=True)
+
+
+def test_a_harvests_form_asks_only_what_a_harvest_needs_and_a_quick_run_has_its_name_at_once(
+    screen: Screen, room: ControlRoom
+) -> None:
+    screen.open_form("harvest-crossref")
+    screen.shot("harvest-form", whole=True)
+    for needless in ("Source", "Operation", "Endpoint", "Campaign", "Newest first", "Ids", "Now"):
+        expect(screen.field(needless)).to_have_count(0)
+    screen.write("Window", "soon")
+    refused = room.ended(screen.start())
+    said = "Window: 'soon' is not a window "
+    assert (refused["name"], refused["state"]["message"].startswith(said)) == ("crossref harvest", True)
+
+    quick = screen.quick_run("harvest-crossref")
+    screen.sees("crossref harvest")
+    screen.shot("quick-run")
+    planned = room.ended(quick)
+    assert planned["state_type"] == "COMPLETED", planned["state"]["message"]
+    assert re.match(r"crossref harvest \d{4}-\d\d-\d\d", planned["name"])
 
 
 def test_a_number_out_of_its_range_is_not_sent(screen: Screen) -> None:
@@ -171,7 +191,7 @@ def test_a_period_that_ends_before_it_begins_fails_before_anything_is_planned(
     assert failed["state_type"] == "FAILED"
     screen.open_run(failed["name"])
     screen.tab("Details")
-    screen.sees(re.compile(r"is not before to .*\(let from be earlier than to\)"))
+    screen.sees(re.compile(r"is not before To .*\(let From be earlier than To\)"))
     screen.shot("refused")
     assert len(patra.rows("ing_plan", "id")) == plans
 

@@ -197,7 +197,7 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     run = room.run("executor/executor", SOURCE)
     assert run["state_type"] == "COMPLETED"
     assert run["state"]["message"].startswith("4 slices were too big: housekeeping, or the next plan of")
-    assert run["name"] == "execute crossref"
+    assert re.fullmatch(r"execute crossref: 4 tasks, [\d,]+ records?, 4 partial", run["name"])
     tags = {"source:crossref", "operation:HARVEST", f"plan:{plan_id}"}
     assert tags <= set(run["tags"])
     names = [f"crossref slice {number}/4 {6 * number - 6:02}:00-{6 * number:02}:00" for number in range(1, 5)]
@@ -206,7 +206,7 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     assert {task_run["state_name"] for task_run in task_runs} == {"Partial"}
     assert all(set(task_run["tags"]) == tags for task_run in task_runs)
     progress, page = sorted(room.artifacts(run["id"]), key=lambda artifact: str(artifact["type"]), reverse=True)
-    assert progress["data"] == 100
+    assert progress["data"] == 0  # whole per cent of the tasks that succeeded
     assert "0 succeeded, 4 partial, 0 failed" in page["data"]
     assert page["data"].count("PARTIAL") == 4
     stored = patra.rows("ing_task_run", "flow_run_id", "flow_task_run_id", where=f"plan_id = {plan_id}")
@@ -214,17 +214,46 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     assert {row["flow_task_run_id"] for row in stored} == {task_run["id"] for task_run in task_runs}
 
 
-def test_the_plans_page_counts_ends_that_no_total_confirms(
+def test_names_progress_and_the_plans_page_say_what_was_planned_and_what_was_done(
     room: ControlRoom, worker: Process, patra: Patra, quiet_sandbox: Sandbox
 ) -> None:
     apply(patra, total_kind="ESTIMATE")
     window = {"window_from": "2026-01-08T00:00:00Z", "window_to": "2026-01-08T06:00:00Z"}
     planned = room.run("planner/planner", {"source": "crossref", **window})
-    assert "unconfirmed ends" not in room.artifacts(planned["id"])[0]["data"]
+    assert planned["state"]["message"].startswith("planned: 1 slice, about ")
+    (page,) = room.artifacts(planned["id"])
+    assert "Not executed yet" in page["data"]
+    assert "unconfirmed ends" not in page["data"]
     run = room.run("executor/executor", SOURCE)
     assert run["state_type"] == "COMPLETED"
+    stored = re.search(r": ([\d,]+) received, ([\d,]+) inserted, 0 updated, 0 skipped, 0 gone", run["state"]["message"])
+    assert stored
+    received, records = stored.groups()
+    assert run["name"] == f"execute crossref: 1 task, {records} records"
+    (progress,) = [one for one in room.artifacts(run["id"]) if one["type"] == "progress"]
+    assert progress["data"] == 100
     (page,) = room.artifacts(planned["id"])
+    assert "| status | SUCCEEDED |" in page["data"]
+    assert "| tasks | 1 SUCCEEDED |" in page["data"]
+    assert f"| records | {received} received: {records} inserted" in page["data"]
     assert "| unconfirmed ends | 1 slice: no total confirms that every record came |" in page["data"]
+    assert f"outcome: SUCCEEDED: 1 of 1 task ended, {records} records stored" in page["description"]
+    idle = room.run("executor/executor", SOURCE)
+    assert (idle["name"], room.artifacts(idle["id"])) == ("execute crossref", [])
+
+
+def test_a_run_name_that_a_person_typed_stays_and_an_invented_one_is_replaced(
+    room: ControlRoom, worker: Process, patra: Patra
+) -> None:
+    executor = room.ask("GET", "/deployments/name/executor/executor")
+    place, body = f"/deployments/{executor['id']}/create_flow_run", {"parameters": {"parameters": SOURCE}}
+    typed = room.ask("POST", place, {**body, "name": "winter-night", "state": {"type": "SCHEDULED"}})
+    filled_in = room.ask("POST", place, {**body, "name": "Handcrafted-Brug", "state": {"type": "SCHEDULED"}})
+    left_out = room.ask("POST", place, {**body, "state": {"type": "SCHEDULED"}})
+    assert [run["name"] for run in (typed, filled_in, left_out)] == ["winter-night", *2 * ["execute crossref"]]
+    assert room.ended(typed["id"])["name"] == "winter-night"
+    assert room.ended(filled_in["id"])["name"] == "execute crossref"
+    assert room.retry(typed["id"])["name"] == "winter-night"
 
 
 @pytest.mark.long

@@ -191,7 +191,7 @@ def _harvest(walk: Walk) -> None:
     assert planned.state_type == "COMPLETED", _message(planned)
     screen.open_run(planned.name)
     screen.open_page("crossref harvest")
-    screen.sees("What to do next")
+    screen.sees("Outcome")
     walk.picture("plan-page")
     walk.worked("HARVEST")
     screen.show_run(str(walk.executor_of("plan:1")))

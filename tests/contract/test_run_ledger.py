@@ -10,7 +10,6 @@ from ingest_core.model.canonical import hash_of
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import QuarantineReason, TaskStatus
 from ingest_core.model.errors import LeaseLost, PagingLoop
-from ingest_core.model.progress import PlanRun
 from ingest_core.model.record import Counts
 from ingest_core.model.task import FlowRun
 from ingest_core.store.schema.tables import (
@@ -398,6 +397,7 @@ def test_a_plan_counts_the_slices_that_ended_unconfirmed(stores: Stores) -> None
         stores.ledger.finish(begin(stores), outcome)
     (plan,) = rows(stores.database, ing_plan)
     assert (plan["record_remarks"]["weak_ends"], plan["status_code"]) == (2, "SUCCEEDED")
-    assert stores.readside.weak_ends([plan["id"]]) == []  # no Prefect run made this plan
+    assert stores.readside.plan_outcomes([plan["id"]]) == []  # no Prefect run made this plan
     change(stores.database, ing_schedule_instance, scheduler_code="PREFECT", scheduler_log_id="run-1")
-    assert stores.readside.weak_ends([plan["id"]]) == [PlanRun("run-1", 2)]
+    (shown,) = stores.readside.plan_outcomes([plan["id"]])
+    assert (shown.flow_run_id, shown.weak_ends) == ("run-1", 2)

@@ -7,6 +7,8 @@ from typing import cast
 import pytest
 
 from flows.execution.page import MOST_SLICES, Worked, render_page
+from flows.execution.progress import percent_succeeded
+from flows.execution.run_name import name_at_end, name_at_work, name_so_far
 from ingest_core.execution.conclusion import NAMED, conclude
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.report import ExecuteReport
@@ -194,6 +196,61 @@ def test_the_page_shows_what_went_wrong_first_and_is_bounded() -> None:
     assert len(lines) == MOST_SLICES
     assert ["FAILED" in lines[0], "PARTIAL" in lines[1], "SUCCEEDED" in lines[2]] == [True] * 3
     assert page.endswith("and 52 more\n")
+
+
+def of(source: str, task_id: int, summary: RunSummary) -> Worked:
+    """An attempt at a task of a source."""
+    partition = Partition(source, "works", Operation.HARVEST)
+    return Worked.of(task(partition=partition), replace(summary, task_id=task_id))
+
+
+@pytest.mark.parametrize(
+    ("attempts", "name"),
+    [
+        ([], "execute all sources: no tasks"),
+        ([("pubmed", 1, GOOD), ("crossref", 2, GOOD)], "execute crossref, pubmed: 2 tasks, 16 records"),
+        ([("crossref", 1, GOOD), ("crossref", 2, BAD)], "execute crossref: 2 tasks, 8 records, 1 failed"),
+        ([("crossref", 1, BIG), ("crossref", 2, BIG)], "execute crossref: 2 tasks, 0 records, 2 partial"),
+        ([("crossref", 1, BACK), ("crossref", 1, GOOD)], "execute crossref: 1 task, 8 records"),
+        ([("crossref", 1, BACK)], "execute crossref: 0 records, 1 queued again"),
+        ([(name, at, GOOD) for at, name in enumerate("edcba")], "execute a, b, c and 2 more: 5 tasks, 40 records"),
+        ([("crossref", 1, replace(GOOD, counts=Counts(5000, 4000, 262)))], "execute crossref: 1 task, 4,262 records"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_run_is_named_by_what_it_did(attempts: list[tuple[str, int, RunSummary]], name: str) -> None:
+    assert name_at_end("all sources", [of(*one) for one in attempts]) == name
+
+
+def test_a_run_that_works_is_named_by_what_it_is_at() -> None:
+    assert name_at_work({"pubmed", "crossref"}) == "execute crossref, pubmed: at work"
+    assert name_so_far("all sources", [of("crossref", 1, GOOD)]) == "execute crossref: 1 task, 8 records so far"
+
+
+GONE_WELL, NOT_WELL = TaskStatus.SUCCEEDED, TaskStatus.FAILED
+
+
+@pytest.mark.parametrize(
+    ("last", "left", "most", "percent"),
+    [
+        ({1: GONE_WELL, 2: GONE_WELL, 3: NOT_WELL}, None, 500, 66),
+        ({1: GONE_WELL, 2: GONE_WELL, 3: GONE_WELL}, None, 500, 100),
+        (dict.fromkeys(range(4), TaskStatus.PARTIAL), None, 500, 0),
+        ({1: GONE_WELL, 2: TaskStatus.QUEUED}, None, 500, 50),
+        ({1: GONE_WELL, 2: None}, None, 500, 50),
+        ({1: GONE_WELL, 2: NOT_WELL}, 1, 500, 33),
+        ({1: GONE_WELL, 2: TaskStatus.QUEUED}, 1, 500, 50),
+        ({1: GONE_WELL}, 999, 10, 10),
+        ({1: GONE_WELL}, 0, 500, 100),
+        ({}, 7, 500, 0),
+        ({}, None, 500, 0),
+    ],
+)
+def test_progress_counts_what_succeeded_in_whole_per_cent(
+    last: dict[int, TaskStatus | None], left: int | None, most: int, percent: int
+) -> None:
+    shown = percent_succeeded(last, left, most)
+    assert (shown, type(shown)) == (percent, int)
 
 
 def test_an_error_cannot_break_the_page() -> None:

@@ -5,14 +5,17 @@ import uuid
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from prefect.settings import Settings as PrefectSettings
+from prefect.utilities.callables import parameter_schema
+from prefect.utilities.schema_tools.validation import validate
 
 from flows.deploying.declared import DeclaredDeployment, declared_automations, declared_deployments
 from flows.deploying.forms import form_schema
-from flows.deploying.harvests import harvest_deployments, obsolete_harvests
+from flows.deploying.harvests import HARVEST_FIELDS, harvest_deployments, obsolete_harvests
 from flows.deploying.report import ChangeKind, Changes, DeployChange, DeployReport, Did
 from flows.deploying.schedules import (
     PresentSchedule,
@@ -23,6 +26,7 @@ from flows.deploying.schedules import (
     is_obsolete,
     is_outdated,
 )
+from flows.planner import planner
 from flows.prefect_api.history import SHOWN_FOR
 from flows.up.control_room import UpOptions, _prefect_settings
 from flows.up.home import room_home
@@ -166,7 +170,7 @@ def test_a_form_is_headed_by_what_it_is_about_and_its_sources_are_a_choice() -> 
             "Operation": {"enum": ["HARVEST"]},
         },
     }
-    shown = form_schema(schema, ["pubmed", "crossref"])
+    shown = form_schema(schema, ["pubmed", "crossref"], {})
     assert shown["properties"] == {"parameters": {"title": "What to plan"}}
     chosen = shown["definitions"]
     assert chosen["PlanParameters"]["properties"] == {
@@ -196,7 +200,7 @@ def test_a_dry_run_writes_down_and_does_nothing() -> None:
 
 def test_a_deployment_that_brings_its_parameters_is_run_without_being_asked_for_them() -> None:
     schema = {"properties": {"parameters": {"title": "parameters"}}, "required": ["parameters"], "definitions": {}}
-    assert form_schema(schema, [])["required"] == ["parameters"]
+    assert form_schema(schema, [], {})["required"] == ["parameters"]
     assert form_schema(schema, [], {"parameters": {"source": "crossref"}})["required"] == []
     asked = [one.name for one in declared_deployments() if not one.parameters]
     assert asked == ["planner", "backfill"]
@@ -255,3 +259,36 @@ def test_every_server_that_we_configure_limits_its_history_alike() -> None:
     for name, value in ours.items():
         assert compose[name] == maps["patra-server"][name] == value
         assert f"`{value}`" in page
+
+
+def _harvest_form() -> dict[str, Any]:
+    wanted = _harvests()[1]
+    schema = parameter_schema(planner).model_dump(exclude_unset=True)
+    return form_schema(schema, ["crossref", "museum"], wanted.parameters, wanted.fields)
+
+
+def test_a_harvests_form_has_only_what_a_harvest_needs() -> None:
+    form = _harvest_form()["definitions"]["PlanParameters"]
+    titles = [field.get("title", name) for name, field in form["properties"].items()]
+    assert titles == ["Window", "From", "To", "Query", "Priority", "pace", "Other settings", "Dry run"]
+    assert set(form["properties"]) == set(HARVEST_FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"source": "museum", "endpoint": "objects"}, None),
+        ({"source": "museum", "endpoint": "objects", "window": "last 6 hours", "dry_run": True}, None),
+        ({"source": "crossref", "endpoint": "objects"}, "'crossref' is not one of"),
+        ({"source": "museum", "operation": "BACKFILL"}, "'operation' does not match any of the regexes"),
+        ({"source": "museum", "campaign": "winter"}, "'campaign' does not match any of the regexes"),
+        ({"source": "museum", "priority": 12}, "12 is greater than the maximum of 9"),
+    ],
+    ids=str,
+)
+def test_the_server_takes_of_a_harvest_what_its_form_and_its_deployment_give(
+    asked: dict[str, Any], problem: str | None
+) -> None:
+    problems = [error.message for error in validate({"parameters": asked}, _harvest_form())]
+    assert len(problems) == (problem is not None)
+    assert problem is None or problem in problems[0]

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from prefect.exceptions import PrefectException
 from prefect.utilities.callables import parameter_schema
 from pydantic import ValidationError
 
@@ -12,7 +11,9 @@ from flows.backfill import backfill
 from flows.executor import executor
 from flows.parameters import BackfillParameters, ExecuteParameters, PlanParameters
 from flows.planner import planner
+from flows.text.refusals import in_labels, read_form
 from ingest_core.model.codes import Operation
+from ingest_core.model.errors import BadInput
 
 NOW = datetime(2026, 3, 10, 6, 34, tzinfo=UTC)
 PERIOD = {"window_from": "2026-01-01", "window_to": "2026-01-02"}
@@ -29,13 +30,13 @@ def refusal(form: type[PlanParameters | BackfillParameters | ExecuteParameters],
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"window": "last 7 days", **PERIOD}, "give from and to, or the window in words, not both"),
-        ({"window": "last days"}, "window: 'last days' is not a window (write it like: last 7 days, "),
-        ({"window_from": "2026-01-02", "window_to": "2026-01-01"}, "is not before to"),
+        ({"window": "last 7 days", **PERIOD}, "give From and To, or the window in words, not both"),
+        ({"window": "last days"}, "Window: 'last days' is not a window (write it like: last 7 days, "),
+        ({"window_from": "2026-01-02", "window_to": "2026-01-01"}, "is not before To"),
         ({"window_from": "0001-01-01"}, "From: 1-01-01 is out of reach"),
         ({"now": "9999-01-01"}, "Now: 9999-01-01 is out of reach"),
         ({"window_from": "soon"}, "window_from: Input should be a valid datetime"),
-        ({"campaign": "winter"}, "campaign 'winter': a HARVEST has no campaigns"),
+        ({"campaign": "winter"}, "Campaign 'winter': a HARVEST has no campaigns"),
         ({"newest_first": True}, "only a BACKFILL runs from the newest down"),
         ({"ids": ["1"]}, "only an UPDATE is asked for ids"),
         ({"priority": 0}, "priority: Input should be greater than or equal to 1"),
@@ -43,7 +44,10 @@ def refusal(form: type[PlanParameters | BackfillParameters | ExecuteParameters],
         ({"operation": "PURGE"}, "operation: Input should be 'HARVEST', "),
         ({"pace": {"requests_per_second": 0}}, "requests_per_second: Input should be greater than or equal to 0.001"),
         ({"pace": {"pages": 1}}, "pace.pages: Extra inputs are not permitted"),
-        ({"pace": {"step": "6 hours"}, "overrides": {"window.step": "P1D"}}, "window.step is also said under Pace"),
+        (
+            {"pace": {"step": "6 hours"}, "overrides": {"window.step": "P1D"}},
+            "Step (window.step) is also said under Pace",
+        ),
         ({"campain": "winter"}, "campain: Extra inputs are not permitted"),
     ],
     ids=str,
@@ -56,7 +60,7 @@ def test_what_a_plan_cannot_be_asked_is_said_in_words(asked: dict[str, Any], sai
     ("asked", "said"),
     [
         ({}, "window_from: Field required"),
-        ({"window_from": "2026-01-02", "window_to": "2026-01-01"}, "is not before to"),
+        ({"window_from": "2026-01-02", "window_to": "2026-01-01"}, "is not before To"),
         ({"window_from": "2026-01-01", "campaign": "x" * 129}, "its name has 1 to 128 characters"),
         ({"window_from": "2026-01-01", "operation": "HARVEST"}, "operation: Extra inputs are not permitted"),
         ({"window_from": "2026-01-01", "priority": 10}, "priority: Input should be less than or equal to 9"),
@@ -121,24 +125,71 @@ def test_a_backfill_is_one_of_low_priority() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("form", "asked", "said"),
     [
         (
-            {"parameters": {"source": "crossref", "window_from": "soon"}},
-            "parameters.window_from: Input should be a valid",
+            PlanParameters,
+            {"window_from": "soon"},
+            'From: "soon" should be a valid datetime or date, input is too short',
         ),
-        ({"parameters": {"source": "crossref", "campaign": "x"}}, "campaign 'x': a HARVEST has no campaigns"),
-        ({"parameters": {"source": "crossref"}, "more": 1}, "expects parameters ['parameters']"),
-        ({}, "parameters: Field required"),
+        (PlanParameters, {"priority": 12}, "Priority: 12 should be less than or equal to 9"),
+        (PlanParameters, {"source": None}, "Source: nothing should be a valid string"),
+        (PlanParameters, {"operation": "PURGE"}, "Operation: \"PURGE\" should be 'HARVEST', 'BACKFILL' or 'UPDATE'"),
+        (PlanParameters, {"pace": {"page_size": 0}}, "Pace, Page size: 0 should be greater than or equal to 1"),
+        (PlanParameters, {"ids": ["a", 7]}, "Ids, item 2: 7 should be a valid string"),
+        (PlanParameters, {"campain": "winter"}, "campain is not a field of this form"),
+        (PlanParameters, {"campaign": "winter"}, "Campaign 'winter': a HARVEST has no campaigns "),
+        (PlanParameters, {"newest_first": True}, "Newest first 'true': only a BACKFILL runs from the newest down "),
+        (PlanParameters, {"ids": ["1"]}, "Ids 1: only an UPDATE is asked for ids "),
+        (PlanParameters, {"window": "last days"}, "Window: 'last days' is not a window (write it like: last 7 days, "),
+        (PlanParameters, {"window": "today", **PERIOD}, "Window: 'today' beside From or To (give From and To, or the "),
+        (
+            PlanParameters,
+            {"window_from": "2026-01-02", "window_to": "2026-01-01"},
+            "Window: From 2026-01-02T00:00:00.000000Z is not before To 2026-01-01T00:00:00.000000Z (let From be",
+        ),
+        (BackfillParameters, {}, "From is missing"),
+        (
+            BackfillParameters,
+            {"window_from": "soon", "priority": 0},
+            "; Priority: 0 should be greater than or equal to",
+        ),
+        (ExecuteParameters, {"minutes": 0, "source": "crossref"}, "Minutes: 0 should be greater than 0"),
+        (ExecuteParameters, {"at_once": "many"}, 'At once: "many" should be a valid integer'),
     ],
     ids=str,
 )
-def test_what_the_server_lets_through_fails_before_the_flow_begins(given: dict[str, Any], said: str) -> None:
-    """Prefect puts what is said here into the state of the run."""
-    with pytest.raises(PrefectException) as refused:
-        planner.validate_parameters(given)
+def test_a_refusal_names_the_labels_that_people_see(form: type[Any], asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read_form(form, {"source": "crossref", **asked})
 
     assert said in str(refused.value)
+    assert not any(name in str(refused.value) for name in ("window_from", "page_size", "parameters", "newest_first"))
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (BadInput("QUERY_INVALID", "column 1: unknown field", where="--query"), "Query: column 1: unknown field"),
+        (BadInput("NOW_AHEAD", "it is ahead", where="now"), "Now: it is ahead"),
+        (BadInput("X", "'rate' cannot be set", where="overrides"), "Other settings: 'rate' cannot be set"),
+        (
+            BadInput("X", "pagination.page_size: 9 is too much", where="source 'x'"),
+            "source 'x': Page size (pagination.page_size): 9 is too much",
+        ),
+        (BadInput("X", "no source 'y'", where="source"), "source: no source 'y'"),
+    ],
+    ids=str,
+)
+def test_what_the_library_refuses_is_said_with_the_forms_labels(error: BadInput, said: str) -> None:
+    assert in_labels(error) == said
+
+
+def test_a_form_that_can_be_taken_is_read_from_what_the_server_has_of_it() -> None:
+    form = read_form(PlanParameters, {"source": "crossref", "window": "yesterday"})
+
+    assert form.request(NOW).user_to == NOW.replace(hour=0, minute=0)
+    assert read_form(PlanParameters, form) is form
 
 
 @pytest.mark.parametrize("flow", [planner, backfill])

@@ -1,15 +1,19 @@
 """The page of a plan says what happened, how, and what to do next; nothing in a value is taken for markup."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import cycle
 from typing import Any
 
 import pytest
 
-from flows.planning.page import plan_headline, plan_page, with_weak_ends
-from ingest_core.model.codes import Operation, PlanStatus
+from flows.planning.outcome import card_with_outcome, not_executed, outcome_line, outcome_part, with_outcome
+from flows.planning.page import plan_headline, plan_message, plan_page
+from ingest_core.model.codes import Operation, PlanStatus, TaskStatus
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.partition import Partition
+from ingest_core.model.progress import PlanOutcome
+from ingest_core.model.record import Counts
 from ingest_core.model.slice_codes import EstimateMethod
 from ingest_core.planning.arithmetic import Arithmetic
 from ingest_core.planning.estimate import NOTHING_ASKED, SizesAsked
@@ -24,6 +28,7 @@ AWAY = SizesAsked(failure="upstream unreachable: no route", reached=False)
 NO_ANSWER = SizesAsked(failure="the provider answered 503")
 NO_SIZE = "the provider gave no size"
 NOT_REACHED = "the provider was not reached"
+ALL_GUESSES = "so the sizes are guesses (plan 17)"
 OF_THREE = "3 slices, about 300 records in 3 requests"
 
 
@@ -54,30 +59,36 @@ def report(
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        (report(), f"plan 17: {OF_THREE}"),
-        (report(1), "plan 17: 1 slice, about 100 records in 1 request"),
-        (report(created=False), f"plan 17, which was there already: {OF_THREE}"),
-        (report(0, reason="all is settled"), "plan 17: nothing to read: all is settled"),
+        (report(), f"planned: {OF_THREE} (plan 17)"),
+        (report(1), "planned: 1 slice, about 100 records in 1 request (plan 17)"),
+        (report(created=False), f"planned before: {OF_THREE} (plan 17)"),
+        (report(0, reason="all is settled"), "nothing to read: all is settled (plan 17)"),
         (report(dry_run=True), f"dry run, nothing was written: {OF_THREE}"),
         (report(0, dry_run=True, reason="all is settled"), "dry run, nothing was written: all is settled"),
         (
             report(stock={"short": True}, warnings=["too many tasks wait"]),
-            f"plan 17: {OF_THREE}; too many tasks wait, and the rest is planned by a later run",
+            f"planned: {OF_THREE} (plan 17); too many tasks wait, and the rest is planned by a later run",
         ),
-        (report(warnings=["a", "b"]), f"plan 17: {OF_THREE}; 2 warnings"),
-        (report(methods=[HISTORY]), f"plan 17: {OF_THREE}"),
-        (report(methods=[CONSTANT]), "plan 17: 3 slices of unknown size"),
-        (report(methods=[CONSTANT, COUNT]), "plan 17: 3 slices, 2 of them of unknown size"),
-        (report(asked=AWAY, methods=[CONSTANT]), f"plan 17: 3 slices; {NOT_REACHED}, so the sizes are guesses"),
-        (report(asked=AWAY, methods=[HISTORY]), f"plan 17: 3 slices; {NOT_REACHED}, so the sizes are guesses"),
+        (report(warnings=["a", "b"]), f"planned: {OF_THREE} (plan 17); 2 warnings"),
+        (report(methods=[HISTORY]), f"planned: {OF_THREE} (plan 17)"),
+        (report(methods=[CONSTANT]), "planned: 3 slices of unknown size (plan 17)"),
+        (report(methods=[CONSTANT, COUNT]), "planned: 3 slices, 2 of them of unknown size (plan 17)"),
+        (
+            report(asked=AWAY, methods=[CONSTANT]),
+            f"planned: 3 slices; {NOT_REACHED}, {ALL_GUESSES}",
+        ),
+        (
+            report(asked=AWAY, methods=[HISTORY]),
+            f"planned: 3 slices; {NOT_REACHED}, {ALL_GUESSES}",
+        ),
         (
             report(asked=AWAY, methods=[COUNT, HISTORY]),
-            f"plan 17: 3 slices; {NOT_REACHED}, so 1 of 3 sizes is a guess",
+            f"planned: 3 slices; {NOT_REACHED}, so 1 of 3 sizes is a guess (plan 17)",
         ),
-        (report(asked=AWAY), f"plan 17: {OF_THREE}"),
+        (report(asked=AWAY), f"planned: {OF_THREE} (plan 17)"),
         (
             report(asked=NO_ANSWER, methods=[CONSTANT]),
-            f"plan 17: 3 slices; {NO_SIZE}, so the sizes are guesses",
+            f"planned: 3 slices; {NO_SIZE}, {ALL_GUESSES}",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -95,7 +106,6 @@ def test_the_page_shows_the_arithmetic_the_slices_and_the_way_on() -> None:
     assert "| largest slice | 100 records, 2026-03-10 00:00..23:00 |" in page
     assert "## Warnings\n\n- a hole" in page
     assert "## What the provider lacks\n\n- no totals" in page
-    assert "`patra cancel --plan 17`" in page
     assert "under the campaign `winter`" in page
 
 
@@ -152,13 +162,97 @@ def test_what_looks_like_markup_is_text() -> None:
     assert r"- \*x\* \| \<b\>" in page
 
 
-def test_unconfirmed_ends_are_counted_on_the_page_when_it_is_made_and_later() -> None:
-    page = plan_page(report())
-    later = with_weak_ends(page, 2)
+def test_the_message_says_planned_and_where_the_execution_is_seen() -> None:
+    said = f"planned: {OF_THREE} (plan 17). The runs tagged plan:17 execute it"
 
-    assert "unconfirmed" not in page
-    assert "| unconfirmed ends | 2 slices: no total confirms that every record came |" in later
-    assert with_weak_ends(later, 3).count("unconfirmed ends") == 1
-    assert "| unconfirmed ends | 3 slices:" in with_weak_ends(later, 3)
-    assert with_weak_ends(page, 0) == page
-    assert sorted(with_weak_ends(page, 2).splitlines()) == sorted(plan_page(report(weak_ends=2)).splitlines())
+    assert plan_message(report(), "http://ui/") == f"{said}: http://ui/v2/runs?tags=plan:17"
+    assert plan_message(report(), None) == said
+    assert plan_message(report(0, reason="all is settled"), "http://ui") == "nothing to read: all is settled (plan 17)"
+    assert "execute" not in plan_message(report(dry_run=True), "http://ui")
+
+
+NOW = datetime(2026, 3, 11, 9, 30, tzinfo=UTC)
+
+
+def outcome(status: PlanStatus, weak_ends: int = 0, **tasks: int) -> PlanOutcome:
+    """A plan with this number of tasks in each state."""
+    counts = Counts(received=312, inserted=300, skipped=12)
+    return PlanOutcome(17, "run-1", status, {TaskStatus(one): n for one, n in tasks.items()}, counts, weak_ends)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        (outcome(PlanStatus.READY, QUEUED=2, EXECUTING=1), "not executed yet"),
+        (outcome(PlanStatus.READY, QUEUED=1, SUCCEEDED=2), "2 of 3 tasks ended so far, 300 records stored"),
+        (outcome(PlanStatus.SUCCEEDED, SUCCEEDED=3), "SUCCEEDED: 3 of 3 tasks ended, 300 records stored"),
+        (outcome(PlanStatus.SUCCEEDED, SUCCEEDED=1), "SUCCEEDED: 1 of 1 task ended, 300 records stored"),
+        (outcome(PlanStatus.FAILED, FAILED=3), "FAILED: 3 of 3 tasks ended, 300 records stored"),
+        (
+            outcome(PlanStatus.READY, PARTIAL=3),
+            "slices that were too big wait to be cut smaller: 3 of 3 tasks ended, 300 records stored",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_plans_outcome_fits_in_a_line(what: PlanOutcome, said: str) -> None:
+    assert outcome_line(what) == said
+
+
+def test_a_new_plans_page_says_that_nothing_is_executed_yet_and_where_it_will_be_seen() -> None:
+    page = plan_page(report(), not_executed(17))
+
+    assert "## Outcome\n\nNot executed yet" in page
+    assert "[The runs that execute this plan](../../runs?tags=plan:17)" in page
+    assert "`patra cancel --plan 17`" in page
+
+
+def test_the_outcome_takes_its_part_of_the_page_and_nothing_else_changes() -> None:
+    page = plan_page(report(campaign="winter"), not_executed(17))
+    worked = with_outcome(page, outcome_part(outcome(PlanStatus.READY, 2, QUEUED=1, SUCCEEDED=2), NOW))
+    over = with_outcome(worked, outcome_part(outcome(PlanStatus.PARTIAL, 2, FAILED=1, SUCCEEDED=2), NOW))
+
+    assert "| status | under way |" in worked
+    assert "| tasks | 1 QUEUED, 2 SUCCEEDED |" in worked
+    assert "| records | 312 received: 300 inserted, 12 skipped |" in worked
+    assert "| unconfirmed ends | 2 slices: no total confirms that every record came |" in worked
+    assert "| as of | 2026-03-11 09:30 UTC |" in worked
+    assert "`patra cancel --plan 17`" in worked
+    assert "| status | PARTIAL |" in over
+    assert ("under way" in over, "patra cancel" in over, over.count("## Outcome")) == (False, False, 1)
+    assert "`patra retry --plan 17`" in over
+    assert with_outcome(over, not_executed(17)) == page
+    for kept in ("# crossref.works.harvest: plan 17", "under the campaign `winter`", "## Slices", "COUNT |"):
+        assert kept in over
+
+
+def test_a_page_of_an_earlier_version_gets_the_outcome_before_its_first_heading() -> None:
+    page = "# title\n\nplan 17\n\n## What to do next\n\n- wait\n"
+    shown = with_outcome(page, not_executed(17))
+
+    assert shown.index("plan 17") < shown.index("## Outcome") < shown.index("## What to do next")
+    assert with_outcome("# title\n", not_executed(17)).count("## Outcome") == 1
+
+
+def test_the_card_that_leads_to_the_page_has_the_newest_outcome() -> None:
+    first = card_with_outcome("crossref harvest: planned: 3 slices", outcome(PlanStatus.READY, QUEUED=1, SUCCEEDED=2))
+    then = card_with_outcome(first, outcome(PlanStatus.SUCCEEDED, SUCCEEDED=3))
+
+    assert first.endswith("; outcome: 2 of 3 tasks ended so far, 300 records stored")
+    assert then == ("crossref harvest: planned: 3 slices; outcome: SUCCEEDED: 3 of 3 tasks ended, 300 records stored")
+
+
+def test_a_refresh_by_id_shows_ids_and_no_window() -> None:
+    spec = crossref_spec()
+    tally = Tally(spec, None)
+    for _ in tally.watch(drafted(DAY, records=number, ids=tuple("abc"[:number])) for number in (3, 2)):
+        pass
+    said = {"sizes": tally.json(NOTHING_ASKED), "strategy": "ID_RANGE", "audit": []}
+    plan = StoredPlan(17, "key", PlanStatus.READY, DAY.start, DAY.end, 2, 2, said)
+    refresh = PlanReport(plan, Partition("crossref", "works", Operation.UPDATE), created=True)
+    page = plan_page(refresh, not_executed(17))
+
+    assert plan_headline(refresh) == "planned: 2 slices, 5 ids (plan 17)"
+    assert "| ids | 5 |" in page
+    assert "| 1 | 3 |\n| 2 | 2 |" in page
+    assert not any(word in page for word in ("window", "2026-03-10", "records"))

@@ -6,9 +6,10 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from ingest_core.model.codes import LEASED_TASKS, Operation, SchedulerCode, TaskStatus
+from ingest_core.model.codes import LEASED_TASKS, LIVE_TASKS, Operation, PlanStatus, SchedulerCode, TaskStatus
 from ingest_core.model.partition import Partition
-from ingest_core.model.progress import PartitionStatus, PlanProgress, PlanRun, TaskProgress
+from ingest_core.model.progress import PartitionStatus, PlanOutcome, PlanProgress, TaskProgress
+from ingest_core.model.record import Counts
 from ingest_core.store.engine.database import Database
 from ingest_core.store.ledger.settle import WEAK_ENDS
 from ingest_core.store.schema.columns import PARTITION_COLUMNS
@@ -22,6 +23,17 @@ from ingest_core.store.schema.tables import (
     ing_task_run,
     ing_task_run_batch,
 )
+
+_PAGE = 1000
+_COUNTED = {
+    "received": "retCount",
+    "inserted": "inserted",
+    "updated": "updated",
+    "skipped": "skipped",
+    "gone": "gone",
+    "quarantined": "failed",
+}
+"""The counts of an attempt, and what its stored figures call them."""
 
 
 class SqlWorkReports:
@@ -61,18 +73,34 @@ class SqlWorkReports:
             found = connection.execute(sa.select(*key, sa.func.count()).where(live).group_by(*key))
             return {Partition(code, endpoint, Operation(name)): count for code, endpoint, name, count in found}
 
-    def weak_ends(self, plan_ids: Collection[int]) -> list[PlanRun]:
-        """The Prefect runs that made these plans, and how many slices of each ended unconfirmed."""
+    def plan_outcomes(self, plan_ids: Collection[int]) -> list[PlanOutcome]:
+        """What has become of those of these plans that Prefect flow runs made."""
         plan, trigger = ing_plan, ing_schedule_instance
         query = (
-            sa.select(trigger.c.scheduler_log_id, plan.c.record_remarks)
-            .join(plan, plan.c.schedule_instance_id == trigger.c.id)
+            sa.select(plan.c.id, plan.c.status_code, plan.c.record_remarks, trigger.c.scheduler_log_id)
+            .join(trigger, plan.c.schedule_instance_id == trigger.c.id)
             .where(plan.c.id.in_(plan_ids), trigger.c.scheduler_code == SchedulerCode.PREFECT.value)
             .order_by(plan.c.id)
         )
         with self._database.read() as connection:
-            found = connection.execute(query).all()
-        return [PlanRun(flow_run_id, (remarks or {}).get(WEAK_ENDS, 0)) for flow_run_id, remarks in found]
+            return [
+                PlanOutcome(
+                    row.id,
+                    row.scheduler_log_id,
+                    PlanStatus(row.status_code),
+                    _tasks_by_status(connection, row.id),
+                    _counts_of(connection, row.id),
+                    (row.record_remarks or {}).get(WEAK_ENDS, 0),
+                )
+                for row in connection.execute(query).all()
+            ]
+
+    def settled_plans(self, plan_ids: Collection[int]) -> set[int]:
+        """Those of these plans of which nothing is under way any more."""
+        live = ing_task.c.status_code.in_([status.value for status in LIVE_TASKS])
+        query = sa.select(ing_task.c.plan_id).where(ing_task.c.plan_id.in_(plan_ids), live).distinct()
+        with self._database.read() as connection:
+            return set(plan_ids) - set(connection.execute(query).scalars())
 
     def partitions_with_work(self) -> set[Partition]:
         """The partitions that have tasks which are waiting or under way."""
@@ -137,3 +165,19 @@ class SqlWorkReports:
         )
         with self._database.read() as connection:
             return {row.provider_id: row.source_updated_at for row in connection.execute(query)}
+
+
+def _tasks_by_status(connection: sa.Connection, plan_id: int) -> dict[TaskStatus, int]:
+    query = sa.select(ing_task.c.status_code, sa.func.count()).where(ing_task.c.plan_id == plan_id)
+    found = connection.execute(query.group_by(ing_task.c.status_code))
+    return {TaskStatus(code): int(number) for code, number in found}
+
+
+def _counts_of(connection: sa.Connection, plan_id: int) -> Counts:
+    """The sum over the plan's attempts; their own index is by task."""
+    tasks = sa.select(ing_task.c.id).where(ing_task.c.plan_id == plan_id)
+    query = sa.select(ing_task_run.c.stats).where(ing_task_run.c.task_id.in_(tasks), ing_task_run.c.stats.is_not(None))
+    total = Counts()
+    for stats in connection.execute(query.execution_options(yield_per=_PAGE)).scalars():
+        total += Counts(**{name: (stats or {}).get(key, 0) for name, key in _COUNTED.items()})
+    return total

@@ -189,11 +189,18 @@ def registry_history(code: CodeArgument, *, as_json: AsJson = False) -> None:
         print_json([{**entry, **_instants(entry)} for entry in entries])
         return
     rows = (
-        (shown_instant(times["opened_at"]), shown_instant(times["closed_at"]), entry["table"], entry["row"])
+        (shown_instant(times["opened_at"]), shown_instant(times["closed_at"]), entry["table"], _content(entry["row"]))
         for entry in entries
         for times in (_instants(entry),)
     )
-    print_table("history", ("opened", "closed", "table", "row"), rows)
+    in_force = sum(entry["closed_at"] is None for entry in entries)
+    console.print(f"{counted(len(entries), 'row')}, {in_force:,} in force")
+    print_table(f"history of {code}", ("opened", "closed", "table", "row"), rows)
+
+
+def _content(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without the source's code, which all of them have."""
+    return {name: value for name, value in row.items() if name != "provenance_code"}
 
 
 def _instants(entry: dict[str, Any]) -> dict[str, str | None]:

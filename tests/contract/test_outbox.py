@@ -244,6 +244,8 @@ def test_messages_are_listed_newest_first_without_what_they_tell(database: Datab
     assert [entry.provider_id for entry in outbox.messages()] == ["c", "b", "a"]
     assert [entry.provider_id for entry in outbox.messages(OutboxStatus.PENDING)] == ["b"]
     assert [entry.provider_id for entry in outbox.messages(limit=1)] == ["c"]
+    assert outbox.tally() == {"DEAD": 1, "PENDING": 1, "SENT": 1}
+    assert outbox.tally(OutboxStatus.DEAD) == {"DEAD": 1}
     (sent,) = outbox.messages(OutboxStatus.SENT)
     assert set(sent.json()) == {
         *("id", "topic", "provider_id", "event_type", "status", "attempts"),

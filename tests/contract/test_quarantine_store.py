@@ -92,6 +92,11 @@ class TestWhatIsShown:
         assert found(SOURCE, 10, QuarantineReason.ID_INVALID) == ["b"]
         assert found(SOURCE, 10, None, QuarantineState.DISCARDED) == ["a"]
         assert found(SOURCE, 10, QuarantineReason.ID_INVALID, QuarantineState.DISCARDED) == []
+        states = [(one.reason_code, one.state, one.records) for one in store.tally(SOURCE)]
+        assert len(states) == 3
+        assert ("ID_INVALID", "OPEN", 1) in states
+        assert [one.records for one in store.tally(SOURCE, None, QuarantineState.DISCARDED)] == [1]
+        assert store.tally("tapes") == []
         assert set(store.entries(SOURCE)[0].json()) == {
             "id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state",
         }  # fmt: skip

@@ -302,6 +302,7 @@ def live_through_everything(stores: Stores) -> None:
     stores.readside.status(SOURCE)
     SqlQuarantineStore(stores.database).entries(SOURCE)
     stores.readside.plan_progress(run.task.lineage.plan_id)
+    stores.readside.task_progress(run.task.lineage.task_id)
     stores.readside.item_versions(SOURCE, at(0), at(1))
     stores.cursors.cursors()
     stores.registry.sources()

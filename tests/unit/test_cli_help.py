@@ -74,6 +74,26 @@ def test_the_commands_are_grouped_by_what_people_do() -> None:
     assert [name for name in TREE.commands if not re.search(rf"^  {name} ", shown, re.MULTILINE)] == []
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("patra quar", "quarantine"),
+        ("patra quarantine re", "release retry"),
+        ("patra plan crossref --dry", "--dry-run"),
+        ("patra plan crossref --operation HA", "HARVEST"),
+    ],
+)
+def test_the_shell_completes_commands_options_and_values(
+    typed: str, offered: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"_PATRA_COMPLETE": "complete_bash", "COMP_WORDS": typed}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    with pytest.raises(SystemExit) as ended:
+        run([])
+    assert (ended.value.code, sorted(capsys.readouterr().out.split())) == (0, offered.split())
+
+
 @pytest.mark.parametrize("command", [*GROUPS, *COMMANDS])
 def test_a_command_is_described_by_one_sentence_that_begins_with_a_verb(command: str) -> None:
     one = TREE

@@ -1,5 +1,6 @@
 """Caps by the provider's log: never more tasks at a time than the cap, though workers die and the server forgets."""
 
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -212,7 +213,7 @@ def test_a_part_that_fails_is_named_and_stops_no_other(
     failed = small_room.run("housekeeping/housekeeping")
     assert failed["state_type"] == "FAILED"
     message = failed["state"]["message"]
-    assert "1 of 6 parts failed: relay outbox: " in message
+    assert re.search(r"\b1 of (8|11) parts failed: relay outbox: ", message)  # 11 in the first minute of an hour
     assert "nobody-installed-this" in message
     states = {run["name"]: run["state_type"] for run in small_room.task_runs(failed["id"])}
     assert states.pop("relay outbox") == "FAILED"

@@ -10,7 +10,9 @@ from prefect.states import Completed, Failed, Pending, Running, Scheduled
 
 from flows.parameters import ExecuteParameters
 from flows.prefect_api.executors import is_at_hand
-from flows.prefect_api.history import idle_runs
+from flows.prefect_api.history import IDLE_MESSAGES, idle_runs
+from ingest_core.execution.conclusion import conclude
+from ingest_core.execution.report import ExecuteReport
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -65,6 +67,10 @@ def test_a_scheduled_executor_waits_for_work_whatever_its_schedule_says() -> Non
     assert not wiped.bounds(scheduled=False).wait_for_work
     assert not ExecuteParameters(wait_for_work=False).bounds(scheduled=True).wait_for_work
     assert ExecuteParameters(wait_for_work=True).bounds().wait_for_work
+
+
+def test_the_message_of_an_executor_that_did_nothing_is_known() -> None:
+    assert conclude(ExecuteReport(), stopped=False).message in IDLE_MESSAGES
 
 
 def test_only_runs_that_did_nothing_are_idle() -> None:

@@ -41,7 +41,7 @@ def reap_leases(app: App) -> str:
         total += given_back
         if not given_back:
             break
-    return f"{total} leases given back" if total else ""
+    return f"{total} leases released" if total else ""
 
 
 def keep_caps(app: App) -> str:

@@ -20,7 +20,7 @@ from ingest_core.planning.relative_window import asked_bounds
 from ingest_core.planning.request import LEAST_URGENT, MOST_URGENT, PlanRequest
 
 Source = Annotated[str, Field(title="Source", description="A registered source, such as crossref.")]
-Endpoint = Annotated[str | None, Field(title="Endpoint", description="Needed only where a source has several.")]
+Endpoint = Annotated[str | None, Field(title="Endpoint", description="Needed only if the source has several.")]
 _BY_DAY: dict[str, JsonValue] = {"format": "date"}
 """The form picks a day, and whoever calls the API may name a time: Prefect's picker of times gets midnight wrong."""
 
@@ -29,7 +29,7 @@ From = Annotated[
 ]
 To = Annotated[
     datetime | None,
-    Field(title="To", description="The first day not to read any more (UTC).", json_schema_extra=_BY_DAY),
+    Field(title="To", description="The first day that is not read (UTC).", json_schema_extra=_BY_DAY),
 ]
 Query = Annotated[
     str | None,
@@ -42,7 +42,7 @@ Campaign = Annotated[
     str | None,
     Field(
         title="Campaign",
-        description="Names a BACKFILL or UPDATE: under the same name, a later run goes on where the last stopped.",
+        description="Names a BACKFILL or UPDATE: a later run with the same name continues where the last stopped.",
     ),
 ]
 NewestFirst = Annotated[bool, Field(title="Newest first", description="A BACKFILL from the newest down.")]
@@ -110,7 +110,7 @@ class Pace(Form):
         default=None,
         ge=0.001,
         title="Requests per second",
-        description="For a plan that should ask more slowly than the source allows, such as 0.5.",
+        description="A lower rate than the source allows, for this plan only, such as 0.5.",
     )
     page_size: int | None = Field(
         default=None, ge=1, title="Page size", description="Records in one answer; at most what the source allows."
@@ -118,7 +118,7 @@ class Pace(Form):
     step: str | None = Field(
         default=None,
         title="Step",
-        description="How much time a slice covers where its size is not known, such as 6 hours.",
+        description="Length of a slice whose size is unknown, such as 6 hours.",
     )
 
     def settings(self) -> dict[str, str]:
@@ -176,7 +176,7 @@ class PlanParameters(PlanForm):
         ge=MOST_URGENT,
         le=LEAST_URGENT,
         title="Priority",
-        description="1 comes first, 9 last. Left out: 3 for a HARVEST, 5 for an UPDATE, 7 for a BACKFILL.",
+        description="1 is claimed first, 9 last. Default: 3 for a HARVEST, 5 for an UPDATE, 7 for a BACKFILL.",
     )
     campaign: Campaign = None
     newest_first: NewestFirst = False
@@ -217,12 +217,12 @@ class BackfillParameters(PlanForm):
     window_from: datetime = Field(title="From", description="The first day to read (UTC).", json_schema_extra=_BY_DAY)
     window_to: To = Field(
         default=None,
-        description="The first day not to read any more (UTC). Left out: up to where the harvest began, or up to now "
+        description="The first day that is not read (UTC). Default: up to where the harvest began, or up to now "
         "if there is no harvest.",
     )
     campaign: Campaign = Field(
         default=None,
-        description="Run again under the same name, and it goes on where it stopped. Left out: named after the period.",
+        description="A later run with the same name continues where it stopped. Default: named after the period.",
     )
     endpoint: Endpoint = None
     query: Query = None
@@ -232,7 +232,7 @@ class BackfillParameters(PlanForm):
         ge=MOST_URGENT,
         le=LEAST_URGENT,
         title="Priority",
-        description="1 comes first, 9 last; harvests have 3.",
+        description="1 is claimed first, 9 last; harvests have 3.",
     )
     pace: Pace = Field(default_factory=Pace, title="Pace")
     overrides: Settings = Field(default_factory=dict)
@@ -277,7 +277,9 @@ def _settings(pace: Pace, others: dict[str, str]) -> dict[str, str]:
 class ExecuteParameters(Form):
     """One executor run."""
 
-    source: str | None = Field(default=None, title="Source", description="Only this source's tasks; all, if left out.")
+    source: str | None = Field(
+        default=None, title="Source", description="Only tasks of this source. Default: all sources."
+    )
     minutes: float = Field(
         default=5,
         gt=0,
@@ -290,7 +292,7 @@ class ExecuteParameters(Form):
     until_idle: bool = Field(
         default=False,
         title="Until idle",
-        description="Also wait for leases and scheduled tasks that come free soon; end when none will.",
+        description="Also wait for leases and scheduled tasks that become due soon; end when there are none.",
     )
     wait_for_work: bool | None = Field(
         default=None,

@@ -155,7 +155,7 @@ def shown_instant(text: str | None) -> str:
 
 
 def print_error(error: PatraError, *, as_json: bool) -> None:
-    """What went wrong, where, and the way out."""
+    """The error, its place, and the way out."""
     if as_json:
         body = {"code": error.code, "message": error.message, "where": error.where, "remedy": error.remedy}
         print_json({"error": body})

@@ -76,7 +76,7 @@ def render_page(subject: str, message: str, report: ExecuteReport, worked: Seque
 def _errors(worked: Sequence[Worked]) -> str:
     """A list, since a column of a narrow page is too narrow for an error."""
     errors = [f"- **{text(one.name)}**, {one.window}: {text(error)}" for one in worked if (error := _error(one))]
-    return "\n".join(["## What went wrong", "", *errors]) if errors else ""
+    return "\n".join(["## Errors", "", *errors]) if errors else ""
 
 
 def _error(one: Worked) -> str:

@@ -42,7 +42,7 @@ def not_executed(plan_id: int) -> str:
         "",
         "Not executed yet: nothing is read and stored by planning.",
         "",
-        "- The `executor` deployment works these tasks when it runs next, or `patra execute` does.",
+        "- The next run of the `executor` deployment executes these tasks, or `patra execute`.",
         f"- {_link(plan_id)}",
         f"- Stop them with `patra cancel --plan {plan_id}`.",
     ]
@@ -55,7 +55,7 @@ def outcome_part(outcome: PlanOutcome, now: datetime) -> str:
     if outcome.ended < sum(outcome.tasks.values()):
         lines.append(f"- Stop the rest with `patra cancel --plan {outcome.plan_id}`.")
     if outcome.tasks.get(TaskStatus.FAILED):
-        lines.append(f"- Work the failed tasks again with `patra retry --plan {outcome.plan_id}`.")
+        lines.append(f"- Retry failed tasks with `patra retry --plan {outcome.plan_id}`.")
     return "\n".join(lines)
 
 

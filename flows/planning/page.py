@@ -20,9 +20,9 @@ def plan_headline(report: PlanReport) -> str:
     if report.dry_run:
         return f"dry run, nothing was written: {_planned(facts) if plan.slices else facts['reason']}"
     if not plan.slices:
-        return f"nothing to read: {facts['reason'] or 'too many tasks wait'} (plan {plan.plan_id})"
+        return f"nothing to read: {facts['reason'] or 'the queue is full'} (plan {plan.plan_id})"
     done = "planned" if report.created else "planned before"
-    short = "; too many tasks wait, and the rest is planned by a later run" if facts["stock"] else ""
+    short = "; the queue is full, and a later run plans the rest" if facts["stock"] else ""
     warned = f"; {counted(len(facts['warnings']), 'warning')}" if facts["warnings"] and not short else ""
     return f"{done}: {_planned(facts)} (plan {plan.plan_id}){short}{warned}"
 
@@ -55,7 +55,7 @@ def plan_page(report: PlanReport, outcome: str = "") -> str:
         *_next_steps(report, facts),
         *_window_steps(facts, remarks.get("audit", [])),
         *_slices(facts),
-        *_notices("What the provider lacks", facts["notes"]),
+        *_notices("Missing capabilities of the provider", facts["notes"]),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -70,7 +70,7 @@ def _facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "campaign", facts["campaign"]
     yield "slices", f"{facts['slices']:,}, cut by {facts['strategy']}"
     if facts["tasks_existing"]:
-        yield "tasks", f"{facts['tasks_existing']:,}, which were there already"
+        yield "tasks", f"{facts['tasks_existing']:,}, planned before"
     if by_id:
         yield "requests expected", f"{sizes.get('expected_requests', 0):,}"
         return
@@ -98,7 +98,7 @@ def _span(one: dict[str, Any]) -> str:
 def _next_steps(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
     steps = list(_steps_after(report, facts))
     if steps:
-        yield "## What to do next"
+        yield "## Next steps"
         yield "\n".join(f"- {step}" for step in steps)
 
 
@@ -109,9 +109,9 @@ def _steps_after(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
     if facts["slices"] and failure(facts["slices"], facts["sizes"]):
         yield "Nothing is lost by a wrong size: a slice that turns out too big is cut again."
     if not facts["slices"]:
-        yield "Nothing: there is nothing to read now, and a later run looks again."
+        yield "Nothing. A later run checks again."
     if facts["status"] == PlanStatus.PARTIAL:
-        yield "Run it again once fewer tasks wait: it plans the rest."
+        yield "Run it again when fewer tasks are queued: it plans the rest."
     if facts["campaign"]:
         name = text(facts["campaign"])
         yield f"Run it again under the campaign `{name}` to continue; covered time is not read again."
@@ -119,7 +119,7 @@ def _steps_after(report: PlanReport, facts: dict[str, Any]) -> Iterator[str]:
 
 def _window_steps(facts: dict[str, Any], audit: Iterable[dict[str, Any]]) -> Iterator[str]:
     if facts["ids"] is None:  # a refresh by id has no window
-        yield "## How the window came about"
+        yield "## Window, step by step"
         yield table(("", "value", "by", "why"), _steps(audit))
 
 
@@ -141,7 +141,7 @@ def _slices(facts: dict[str, Any]) -> Iterator[str]:
         yield table(("slice", "ids"), ((f"{one['no']:,}", f"{one['ids']:,}") for one in shown))
         return
     rows = ((f"{one['no']:,}", _span(one), _beside(one), shown_records(one), one["method"]) for one in shown)
-    yield table(("slice", "window", "part", "records", "known by"), rows)
+    yield table(("slice", "window", "part", "records", "method"), rows)
 
 
 def _beside(one: dict[str, Any]) -> str:

@@ -48,7 +48,7 @@ def _failed(report: ExecuteReport) -> str:
     named = [_short(failure) for failure in report.failures[:NAMED]]
     more = len(report.failures) - len(named)
     rest = [f"and {more} more"] if more else []
-    hint = f"{'resume, and ' if report.fused else ''}Retry works {'it' if report.failed == 1 else 'them'} again"
+    hint = f"{'resume, and ' if report.fused else ''}Retry executes {'it' if report.failed == 1 else 'them'} again"
     return f"{report.failed} of {counted(report.attempts, 'task')} FAILED ({hint}): " + "; ".join(named + rest)
 
 

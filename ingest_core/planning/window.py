@@ -68,14 +68,14 @@ def resolve_harvest(
     """
     _refuse_below_anchor(request, cursor)
     sums = _begin(request, config, now, lag_why)
-    sums.given("lookback", config.lookback, "how far below the watermark late arrivals are looked for")
+    sums.given("lookback", config.lookback, "how far below the watermark late records are read again")
     sums.given("watermark", cursor.value if cursor else None, "how far this harvest has read without a hole")
     if cursor is None:
         sums.given("predecessor", predecessor, "where the Registry's query before this one stood")
         sums.given("baseline", parse_instant(config.baseline) if config.baseline else None, "the Registry's baseline")
     _upper(sums, request)
     if cursor:
-        sums.set("lower", "MINUS", "watermark", "lookback", why="late arrivals are looked for")
+        sums.set("lower", "MINUS", "watermark", "lookback", why="late records are read again")
         sums.set("from", "MAX", "lower", "user.from", why="not below the requested bound")
     else:
         _first(sums, config, ("user.from", "predecessor", "baseline"))

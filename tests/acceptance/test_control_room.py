@@ -116,8 +116,8 @@ def test_a_backfill_is_started_from_the_form_and_worked(
     screen.sees("campaign:autumn")
     screen.shot("planned")
     screen.open_page("crossref backfill")
-    screen.sees("What to do next")
-    screen.sees("How the window came about")
+    screen.sees("Next steps")
+    screen.sees("Window, step by step")
     screen.shot("plan-page", whole=True)
 
     worked = room.run("executor/executor", {"source": "crossref"})
@@ -211,7 +211,7 @@ def test_a_failed_run_is_retried_by_the_button_and_goes_on(
     screen.sees(re.compile(r"1 of \d+ tasks FAILED .*: crossref backfill slice .* the provider answered 400"))
     screen.shot("failed")
     screen.open_page("FAILED")
-    screen.sees("What went wrong")
+    screen.sees("Errors")
     screen.sees(re.compile("the provider answered 400"))
     screen.shot("failed-page", whole=True)
 

@@ -223,7 +223,7 @@ def test_scheduled_runs_that_did_nothing_are_deleted_after_a_while_and_no_others
     others = [
         _ended(room, "executor", mine, "1 task succeeded"),
         _ended(room, "executor", {"patra"}, "nothing was due"),
-        _ended(room, "housekeeping", mine, "2 leases given back"),
+        _ended(room, "housekeeping", mine, "2 leases released"),
         _ended(room, "housekeeping", {"auto-scheduled"}, "nothing to do"),
         _ended(room, "planner", mine, "nothing to do"),
     ]

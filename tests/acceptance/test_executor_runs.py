@@ -173,7 +173,9 @@ def test_a_failed_run_names_what_failed_and_its_retry_works_that_first(
     quiet_sandbox.script({"kind": "status", "status": 422, "times": None, "match": {"contains": bad}})
     run = room.run("executor/executor", SOURCE)
     assert run["state_type"] == "FAILED"
-    named = r"1 of 4 tasks FAILED \(Retry works it again\): crossref slice 3/4 12:00-18:00: the provider answered 422"
+    named = (
+        r"1 of 4 tasks FAILED \(Retry executes it again\): crossref slice 3/4 12:00-18:00: the provider answered 422"
+    )
     assert re.match(named, run["state"]["message"])
     assert not any("Traceback" in line["message"] for line in room.logs(run["id"]))
     plan(patra, "2026-01-05", "--priority", "1")

@@ -226,7 +226,7 @@ def _let_it_fail_and_retry(walk: Walk) -> None:
     screen.turn_to(re.compile("the provider answered 400"))
     walk.picture("failed-run")
     screen.open_page("FAILED")
-    screen.sees("What went wrong")
+    screen.sees("Errors")
     screen.show_run(str(failed.id))
     screen.ask_for_retry()
     walk.picture("retry")

@@ -111,7 +111,7 @@ def test_an_empty_window_says_why(room: ControlRoom, patra: Patra) -> None:
     assert state.is_completed()
     assert "nothing to read: every part of the window is settled, was just read, or is in a live task" in str(state)
     (page,) = room.artifacts(run_of(room, state)["id"])
-    assert "a later run looks again" in page["data"]
+    assert "A later run checks again" in page["data"]
 
 
 def test_a_dry_run_shows_its_page_and_writes_no_row(room: ControlRoom, patra: Patra, quiet_sandbox: Sandbox) -> None:

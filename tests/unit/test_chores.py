@@ -35,12 +35,12 @@ def test_every_part_has_its_chore() -> None:
 def test_leases_are_given_back_until_none_is_left() -> None:
     rounds = iter([500, 7, 0])
     queue = SimpleNamespace(repair_clock=lambda: 0, give_back_expired=lambda: next(rounds))
-    assert do(HousekeepingPart.REAP_LEASES, queue=queue) == "507 leases given back"
+    assert do(HousekeepingPart.REAP_LEASES, queue=queue) == "507 leases released"
 
 
 def test_a_queue_that_never_ends_is_left_after_a_while() -> None:
     queue = SimpleNamespace(repair_clock=lambda: 0, give_back_expired=lambda: 1)
-    assert do(HousekeepingPart.REAP_LEASES, queue=queue) == "20 leases given back"
+    assert do(HousekeepingPart.REAP_LEASES, queue=queue) == "20 leases released"
 
 
 def test_limits_and_slots_are_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

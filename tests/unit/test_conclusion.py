@@ -109,10 +109,10 @@ def test_a_run_with_failures_names_them_and_counts_the_rest() -> None:
     end = conclude(report((1, GOOD), (3, BAD)), stopped=False)
     assert not end.good
     assert end.message == (
-        "1 of 2 tasks FAILED (Retry works it again): crossref slice 3/24 03:00-04:00: HTTP 404: no such thing"
+        "1 of 2 tasks FAILED (Retry executes it again): crossref slice 3/24 03:00-04:00: HTTP 404: no such thing"
     )
     many = conclude(report(*((number, BAD) for number in range(1, NAMED + 4))), stopped=False).message
-    assert many.startswith(f"{NAMED + 3} of {NAMED + 3} tasks FAILED (Retry works them again): ")
+    assert many.startswith(f"{NAMED + 3} of {NAMED + 3} tasks FAILED (Retry executes them again): ")
     assert many.count("HTTP 404") == NAMED
     assert many.endswith("; and 3 more")
 
@@ -156,7 +156,7 @@ def test_a_retry_whose_tasks_are_stopped_does_not_end_well() -> None:
 
 def test_a_failure_that_stopped_its_partition_does_not_promise_that_a_retry_alone_helps() -> None:
     end = conclude(report((3, replace(BAD, fused=True))), stopped=False)
-    assert end.message.startswith("1 of 1 task FAILED (resume, and Retry works it again): crossref slice 3/24")
+    assert end.message.startswith("1 of 1 task FAILED (resume, and Retry executes it again): crossref slice 3/24")
 
 
 def test_a_source_that_could_not_be_reached_fails_the_run() -> None:
@@ -186,7 +186,7 @@ def test_the_page_shows_totals_and_every_slice() -> None:
         "| crossref slice 1/24 | 2026-01-01 01:00-02:00 | 17 | SUCCEEDED | 2 "
         "| 7 inserted, 1 updated, 1 skipped, 1 quarantined | 1.2 s | 2 |" in page
     )
-    assert "What went wrong" not in page
+    assert "Errors" not in page
 
 
 def test_the_page_shows_what_went_wrong_first_and_is_bounded() -> None:

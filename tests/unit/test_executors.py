@@ -77,7 +77,7 @@ def test_only_runs_that_did_nothing_are_idle() -> None:
     idle = [_run(Completed(message="nothing was due")), _run(Completed(message="nothing to do"))]
     others = [
         _run(Completed(message="1 task succeeded: 5 received")),
-        _run(Completed(message="nothing to do; 2 leases given back")),
+        _run(Completed(message="nothing to do; 2 leases released")),
         _run(Failed(message="nothing to do")),
         _run(Running(message="nothing to do")),
         _run(Completed()),

@@ -67,7 +67,7 @@ def report(
         (report(0, dry_run=True, reason="all is settled"), "dry run, nothing was written: all is settled"),
         (
             report(stock={"short": True}, warnings=["too many tasks wait"]),
-            f"planned: {OF_THREE} (plan 17); too many tasks wait, and the rest is planned by a later run",
+            f"planned: {OF_THREE} (plan 17); the queue is full, and a later run plans the rest",
         ),
         (report(warnings=["a", "b"]), f"planned: {OF_THREE} (plan 17); 2 warnings"),
         (report(methods=[HISTORY]), f"planned: {OF_THREE} (plan 17)"),
@@ -105,7 +105,7 @@ def test_the_page_shows_the_arithmetic_the_slices_and_the_way_on() -> None:
     assert "| 1 | 2026-03-10 00:00..23:00 |  | 100 | COUNT |" in page
     assert "| largest slice | 100 records, 2026-03-10 00:00..23:00 |" in page
     assert "## Warnings\n\n- a hole" in page
-    assert "## What the provider lacks\n\n- no totals" in page
+    assert "## Missing capabilities of the provider\n\n- no totals" in page
     assert "under the campaign `winter`" in page
 
 
@@ -227,10 +227,10 @@ def test_the_outcome_takes_its_part_of_the_page_and_nothing_else_changes() -> No
 
 
 def test_a_page_of_an_earlier_version_gets_the_outcome_before_its_first_heading() -> None:
-    page = "# title\n\nplan 17\n\n## What to do next\n\n- wait\n"
+    page = "# title\n\nplan 17\n\n## Next steps\n\n- wait\n"
     shown = with_outcome(page, not_executed(17))
 
-    assert shown.index("plan 17") < shown.index("## Outcome") < shown.index("## What to do next")
+    assert shown.index("plan 17") < shown.index("## Outcome") < shown.index("## Next steps")
     assert with_outcome("# title\n", not_executed(17)).count("## Outcome") == 1
 
 

@@ -194,9 +194,9 @@ def cases(draw: st.DrawFn, profile: str = "anything") -> Drawn:
         given |= _cap(draw, size, whole_pages=kind == Kind.PAGE)
     if _chosen(draw, profile, "faults"):
         given |= _faults(draw)
-    if _chosen(draw, profile, "records"):
-        given |= _records(draw, records)
     if draw(_each((False, False, False, False, False, True))):
         given["deleted"] = draw(_numbers(records))
+    if _chosen(draw, profile, "records"):
+        given |= _records(draw, records)
     habits = Habits(kind=kind, **given)
     return habits, _source(draw, habits)

@@ -187,7 +187,7 @@ def upgrade_database(settings: Settings | None = None) -> dict[str, Any]:
         before, after = upgrade_schema(database)
         seed_dictionary(database, {"ing_slice_strategy": strategies().codes})
         registry = SqlRegistryStore(database)
-        known = {source.code for source in registry.sources()}
+        known = {source.code for source in registry.sources()} | registry.removed()  # a removed source stays removed
         new = {code: rows for code, rows in _shipped_rows().items() if code not in known}
         registry.apply(list(new.values()))
         return {

@@ -99,6 +99,29 @@ def registry_apply(
         console.print(describe_merge(merge.json()), markup=False)
 
 
+@registry_app.command("remove", epilog="Example: patra registry remove museum --yes")
+def registry_remove(
+    code: CodeArgument,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a source from the Registry; its records, plans and history stay.
+
+    Refused while it has live tasks.
+    """
+    with open_app() as app:
+        app.registry.rows(code)
+        if not yes and not as_json and on_terminal() and not typer.confirm(f"Remove source {code}?"):
+            raise typer.Abort
+        changes = app.registry.remove(code)
+    if as_json:
+        print_json({"code": code, "changes": changes})
+        return
+    console.print(f"source {code} removed: {counted(len(changes), 'row')} closed", markup=False)
+    console.print("now: patra deploy removes its deployment; patra registry apply FILE brings the source back")
+
+
 @registry_app.command("validate", epilog="Example: patra registry validate my-source.yaml")
 def registry_validate(files: Files = None, *, shipped: Shipped = False, as_json: AsJson = False) -> None:
     """Check source files without a database.

@@ -20,6 +20,15 @@ class RegistryStore(Protocol):
     def apply(self, sources: list[Rows]) -> list[dict[str, Any]]:
         """Make these the rows in force, all or none; what changed, nothing when nothing did."""
 
+    def remove(self, source: str) -> list[dict[str, Any]]:
+        """Close all rows of a source; what changed. Refused while it has live work, BadInput if it is unknown.
+
+        Records, plans, cursors and the rows' history stay. A plan that was compiled before still runs on its snapshot.
+        """
+
+    def removed(self) -> set[str]:
+        """The codes of sources that were registered once and are no more."""
+
     def history(self, source: str) -> list[dict[str, Any]]:
         """Every row the source ever had, when it was opened and when it was closed, oldest first."""
 

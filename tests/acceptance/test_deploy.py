@@ -7,14 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-import sqlalchemy as sa
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.workers.process import ProcessWorker
 
 from flows.prefect_api.client import open_prefect
 from flows.prefect_api.history import SHOWN_FOR, delete_idle_runs
-from ingest_core.store.engine.database import Database
-from ingest_core.store.schema.tables import metadata
 from tests.support.patra import Patra
 from tests.support.prefect import ControlRoom, free_port
 
@@ -256,19 +253,10 @@ def test_a_new_source_is_offered_and_one_that_is_gone_is_not(patra: Patra, room:
     assert _changed(report)["schedules"] == [("planner/harvest-museum hourly", "created")]
     assert "museum" in _choice(room, "planner", "PlanParameters")
 
-    _forget(patra, "museum")
+    patra("registry", "remove", "museum")
     assert ("planner/harvest-museum", "removed") in _changed(patra("deploy"))["deployments"]
     assert "museum" not in _choice(room, "planner", "PlanParameters")
     assert _harvests(room) == HARVESTED
-
-
-def _forget(patra: Patra, code: str) -> None:
-    """Close the source's rows, as if it were no longer in the Registry."""
-    database = Database(patra.environment["PATRA_DATABASE_URL"])
-    table = metadata.tables["reg_provenance"]
-    with database.write() as connection:
-        connection.execute(sa.update(table).where(table.c.provenance_code == code).values(closed_at=database.now()))
-    database.close()
 
 
 def test_the_server_refuses_a_source_nobody_registered(patra: Patra, room: ControlRoom) -> None:

@@ -135,6 +135,31 @@ def test_rows_that_will_be_in_force_later_must_compile_too(patra: Patra) -> None
     assert "PAGE_SIZE_ABOVE_CAP" in refused["error"]["message"]
 
 
+def test_a_removed_source_comes_back_only_when_it_is_applied(patra: Patra) -> None:
+    removed = patra("registry", "remove", "crossref")
+    assert removed["code"] == "crossref"
+    assert {change["change"] for change in removed["changes"]} == {"closed"}
+    assert patra("db", "upgrade")["sources_applied"] == []
+    assert "crossref" not in {source["code"] for source in patra("registry", "list")}
+    assert patra("registry", "history", "crossref")
+
+    unknown = patra("plan", "crossref", *PERIOD, exit_code=2)["error"]
+    assert (unknown["code"], unknown["message"]) == ("SOURCE_UNKNOWN", "source 'crossref' was removed")
+    assert "patra registry apply" in unknown["remedy"]
+
+    patra("registry", "apply", "--shipped")
+    assert "crossref" in {source["code"] for source in patra("registry", "list")}
+
+
+def test_a_source_with_live_tasks_is_not_removed(patra: Patra) -> None:
+    patra.apply_crossref()
+    plan = patra("plan", "crossref", *PERIOD, "--now", "2026-01-12", "--set", "slicing.probe_budget=0")
+    refused = patra("registry", "remove", "crossref", exit_code=4)["error"]
+    assert refused["code"] == "SOURCE_IN_USE"
+    patra("cancel", "--plan", str(plan["plan_id"]))
+    assert patra("registry", "remove", "crossref")["changes"]
+
+
 def test_upgrading_again_adds_shipped_sources_and_changes_none(patra: Patra) -> None:
     patra.apply_crossref(window={"lookback": "PT3H"})
     assert patra("db", "upgrade")["sources_applied"] == []

@@ -5,16 +5,21 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from ingest_core.execution.ports import RunOutcome
+from ingest_core.model.codes import TaskStatus
 from ingest_core.model.dictionary import DICTIONARY
-from ingest_core.model.errors import BadInput, ExitCode, PatraError
+from ingest_core.model.errors import BadInput, ExitCode, PatraError, Refused
+from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.registry.rows import Rows
 from ingest_core.store.engine import database as database_module
 from ingest_core.store.schema.tables import SOURCE_TABLES
-from tests.support.books import SOURCE, source_rows
+from tests.support.books import SOURCE, at, source_rows
 from tests.support.breaking import crash_at_every_step, while_uncommitted
+from tests.support.pages import page, record
 from tests.support.rich_source import RICH
 from tests.support.tables import contents, rows
 from tests.support.wiring import Stores
+from tests.support.working import begin, finish, plan_harvest, read_page
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 
@@ -211,3 +216,76 @@ def window(hours: int) -> dict[str, Any]:
         "format": "%Y-%m-%dT%H:%M:%S",
         "upper_inclusive": False,
     }
+
+
+class TestARemovedSource:
+    def test_is_closed_whole_and_keeps_its_history(self, registered: Stores) -> None:
+        registered.registry.apply([source_rows("tapes")])
+        others = registered.registry.rows("tapes")
+        before = registered.registry.history(SOURCE)
+        changes = registered.registry.remove(SOURCE)
+        assert {change["change"] for change in changes} == {"closed"}
+        assert len(changes) == len(before)
+        after = registered.registry.history(SOURCE)
+        assert [entry["row"] for entry in after] == [entry["row"] for entry in before]
+        assert all(entry["closed_at"] is not None for entry in after)
+        assert [source.code for source in registered.registry.sources()] == ["tapes"]
+        assert registered.registry.removed() == {SOURCE}
+        assert registered.registry.rows("tapes") == others
+
+    def test_is_unknown_and_says_why(self, registered: Stores) -> None:
+        registered.registry.remove(SOURCE)
+        for look in (registered.registry.rows, registered.registry.remove):
+            with pytest.raises(BadInput) as unknown:
+                look(SOURCE)
+            assert unknown.value.code == "SOURCE_UNKNOWN"
+            assert unknown.value.message == f"source {SOURCE!r} was removed"
+
+    def test_can_be_applied_again_as_it_was(self, registered: Stores) -> None:
+        before = registered.registry.rows(SOURCE)
+        registered.registry.remove(SOURCE)
+        assert {change["change"] for change in registered.registry.apply([source_rows()])} == {"added"}
+        assert registered.registry.rows(SOURCE) == before
+        assert registered.registry.removed() == set()
+
+    def test_of_a_name_that_never_was_is_unknown(self, registered: Stores) -> None:
+        with pytest.raises(BadInput, match="no source 'tapes' is registered"):
+            registered.registry.remove("tapes")
+
+    @pytest.mark.parametrize("begun", [False, True])
+    def test_is_refused_while_tasks_are_live(self, registered: Stores, *, begun: bool) -> None:
+        plan_id = plan_harvest(registered, at(0), at(2)).plan.plan_id
+        if begun:
+            begin(registered)
+        before = contents(registered.database, "reg_")
+        with pytest.raises(Refused) as refused:
+            registered.registry.remove(SOURCE)
+        assert refused.value.code == "SOURCE_IN_USE"
+        assert refused.value.message.startswith(f"2 live tasks and 0 open re-slice requests of plans {plan_id}")
+        assert f"patra cancel --plan {plan_id}" in refused.value.remedy
+        assert contents(registered.database, "reg_") == before
+
+    def test_is_refused_while_a_part_waits_to_be_cut(self, registered: Stores) -> None:
+        plan_harvest(registered, at(0), at(1))
+        partial = RunOutcome(TaskStatus.PARTIAL, {}, reslice=ResliceReason.PAGE_CAP)
+        registered.ledger.finish(begin(registered), partial)
+        with pytest.raises(Refused, match="0 live tasks and 1 open re-slice request of plans"):
+            registered.registry.remove(SOURCE)
+
+    def test_leaves_plans_records_and_cursors(self, registered: Stores) -> None:
+        plan_harvest(registered, at(0), at(1))
+        run = begin(registered)
+        read_page(registered, run, page(record("a")))
+        finish(registered, run)
+        before = contents(registered.database)
+        registered.registry.remove(SOURCE)
+        assert contents(registered.database) == before
+
+    def test_is_removed_all_or_not_at_all(self, registered: Stores) -> None:
+        before = contents(registered.database, "reg_")
+
+        def nothing_changed() -> None:
+            assert contents(registered.database, "reg_") == before
+
+        crash_at_every_step(registered.database, lambda: registered.registry.remove(SOURCE), nothing_changed, stride=5)
+        assert registered.registry.removed() == {SOURCE}

@@ -11,6 +11,7 @@ from ingest_core.model.source_summary import EndpointSummary, SourceSummary
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.engine.database import Database
 from ingest_core.store.engine.dialect import locked
+from ingest_core.store.registry.live_work import refuse_live_work
 from ingest_core.store.registry.postponed import BY_RATE, bring_forward
 from ingest_core.store.schema.tables import SOURCE_TABLES, ing_schema_info, sys_dict_item
 
@@ -28,7 +29,7 @@ class SqlRegistryStore:
         with self._database.read(snapshot=True) as connection:
             found = {name: open_rows(connection, table, source) for name, table in SOURCE_TABLES.items()}
             if not found["reg_provenance"]:
-                raise _unknown(source, _codes(connection))
+                raise _unknown(connection, source)
             codes = connection.execute(sa.select(sys_dict_item.c.type_code, sys_dict_item.c.item_code)).mappings().all()
         rows = {name: [_content(row) for row in rows] for name, rows in found.items()}
         return {**rows, "sys_dict_item": [dict(code) for code in codes]}
@@ -61,6 +62,29 @@ class SqlRegistryStore:
             bring_forward(connection, source, BY_RATE, now)  # they were put off by a rate that no longer holds
         return [one.json() for one in differences]
 
+    def remove(self, source: str) -> list[Change]:
+        """Close all rows of a source, so that it can no longer be planned; Refused while it has live work."""
+        return self._database.transact(lambda connection: self._remove(connection, source))
+
+    def _remove(self, connection: sa.Connection, source: str) -> list[Change]:
+        connection.execute(locked(sa.select(ing_schema_info.c.id)))  # no apply meanwhile
+        present = {table: open_rows(connection, table, source) for table in SOURCE_TABLES.values()}
+        if not any(table.name == "reg_provenance" and rows for table, rows in present.items()):
+            raise _unknown(connection, source)
+        refuse_live_work(connection, source)
+        now = self._database.now(connection)
+        for table, rows in present.items():
+            closing = sa.update(table).where(table.c.id.in_([row["id"] for row in rows]))
+            connection.execute(closing.values(closed_at=now, updated_at=now))
+        return [_Difference(table, _content(row), row["id"]).json() for table, rows in present.items() for row in rows]
+
+    def removed(self) -> set[str]:
+        """The codes of sources that were registered once and are no more."""
+        table = SOURCE_TABLES["reg_provenance"]
+        with self._database.read() as connection:
+            known = set(connection.execute(sa.select(table.c.provenance_code).distinct()).scalars())
+            return known - set(_codes(connection))
+
     def history(self, source: str) -> list[Change]:
         """Every row the source ever had, when it was opened and when it was closed, oldest first."""
         found: list[Change] = []
@@ -69,7 +93,7 @@ class SqlRegistryStore:
                 query = sa.select(table).where(table.c.provenance_code == source).order_by(table.c.id)
                 found += [_past(name, dict(row)) for row in connection.execute(query).mappings()]
             if not found:
-                raise _unknown(source, _codes(connection))
+                raise _unknown(connection, source)
         return sorted(found, key=lambda entry: entry["opened_at"])
 
     def sources(self) -> list[SourceSummary]:
@@ -157,6 +181,11 @@ def _codes(connection: sa.Connection) -> list[str]:
     return list(connection.execute(query).scalars())
 
 
-def _unknown(source: str, known: list[str]) -> BadInput:
+def _unknown(connection: sa.Connection, source: str) -> BadInput:
+    known, table = _codes(connection), SOURCE_TABLES["reg_provenance"]
+    removed = sa.select(table.c.id).where(table.c.provenance_code == source).limit(1)
+    if connection.execute(removed).first() is not None:
+        remedy = f"apply its file again: patra registry apply FILE; its history: patra registry history {source}"
+        return BadInput("SOURCE_UNKNOWN", f"source {source!r} was removed", where="source", remedy=remedy)
     remedy = f"known sources: {', '.join(known)}" if known else "no source is registered: run patra registry apply FILE"
     return BadInput("SOURCE_UNKNOWN", f"no source {source!r} is registered", where="source", remedy=remedy)

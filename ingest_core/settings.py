@@ -57,8 +57,9 @@ class Settings:
     """Maximum concurrent tasks over all partitions: 1 to 10,000. With more than one machine, set the same value on
     each."""
     contact: str | None = None
-    """An e-mail address for providers. It is sent in `User-Agent: patra-ingest/<version> (mailto:<address>)`, and
-    wherever a source file has `{contact}`. Some providers serve such clients faster; NCBI asks for it."""
+    """An e-mail address for providers; other text is refused. It is sent in
+    `User-Agent: patra-ingest/<version> (mailto:<address>)`, and wherever a source file has `{contact}`. Some providers
+    serve such clients faster; NCBI asks for it."""
     max_queued: int = 100_000
     """Maximum queued tasks over all partitions: a plan with more is `PARTIAL`, see
     [stock](../explanation/planning.md#stock). `0` is unlimited."""

@@ -97,6 +97,12 @@ def checked(patra: Patra, code: str, *more: str) -> dict[str, Any]:
     return report
 
 
+def test_an_id_that_is_none_of_the_providers_is_refused_before_it_is_sent(checker: Patra, providers: Sandbox) -> None:
+    ask = ("source", "check", str(checker.quick_file("pubmed")), "--operation", "UPDATE", "--send", "--ids")
+    assert checker(*ask, "31452104,PMC31452104", exit_code=2)["error"]["code"] == "ID_INVALID"
+    assert providers.requests("pubmed") == []
+
+
 def test_a_check_shows_the_base_url_that_is_used_and_how_pages_end(checker: Patra, providers: Sandbox) -> None:
     report = checked(checker, "crossref", *DAY)
     (base_url,) = [one for one in report["settings"] if one["key"] == "http.base_url"]

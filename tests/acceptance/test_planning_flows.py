@@ -132,11 +132,11 @@ def test_a_dry_run_shows_its_page_and_writes_no_row(room: ControlRoom, patra: Pa
     [
         ({"source": "nowhere"}, "no source 'nowhere' is registered (known sources: arxiv, biorxiv, "),
         ({"source": "crossref", "endpoint": "members"}, "no endpoint 'members' for HARVEST"),
-        ({"source": "crossref", "query": "nothing:1"}, "Query: column 1: unknown field 'nothing'"),
+        ({"source": "crossref", "query": "nothing:1"}, "column 1: unknown field 'nothing'"),
         ({"source": "crossref", "pace": {"requests_per_second": 2001}}, "2001 requests a second are more than"),
         (
             {"source": "crossref", "pace": {"page_size": 1001}},
-            "Page size (pagination.page_size): page_size 1001 is above",
+            "page_size 1001 is above max_page_size 1000",
         ),
         ({"source": "crossref", "pace": {"step": "90 minutes"}}, "step 1:30:00 is not a multiple of HOUR"),
         ({"source": "crossref", "overrides": {"rate": "1"}}, "'rate' cannot be set for one plan"),

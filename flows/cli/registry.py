@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.cli.export import Force
 from flows.cli.files import read_file, write_file
 from flows.cli.help import CommandTree, Heading
 from flows.cli.screen import AsJson, console, errors, on_terminal, print_facts, print_json, print_table, shown_instant
@@ -15,6 +16,7 @@ from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrad
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.instant import format_instant
 from ingest_core.model.naming import counted
+from ingest_core.readside.output_file import refuse_existing
 from ingest_core.registry.columns import SETTINGS
 from ingest_core.registry.difference import announce_merge, describe_changes, describe_merge
 from ingest_core.registry.export import document_of, export_source
@@ -162,9 +164,12 @@ def registry_export(
     code: CodeArgument,
     output: Annotated[Path | None, typer.Option(help="File to write (default: stdout).")] = None,
     *,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a registered source as a source file."""
+    if output is not None:
+        refuse_existing(output, force=force)
     with open_app() as app:
         rows = app.registry.rows(code)
     if output is not None:

@@ -101,6 +101,16 @@ def test_what_was_applied_can_be_exported_and_applied_again(patra: Patra, tmp_pa
         assert patra("registry", "apply", str(file)) == {"changes": [], "merges": []}
 
 
+def test_an_export_is_not_written_over_a_file_unless_forced(patra: Patra, tmp_path: Path) -> None:
+    file = tmp_path / "precious"
+    file.write_text("mine")
+    refused = patra("registry", "export", "crossref", "--output", str(file), exit_code=2)["error"]
+    assert (refused["code"], file.read_text()) == ("FILE_EXISTS", "mine")
+
+    patra("registry", "export", "crossref", "--output", str(file), "--force")
+    assert "crossref" in file.read_text()
+
+
 def test_apply_closes_old_rows_and_history_keeps_them(patra: Patra) -> None:
     before = len(patra("registry", "history", "crossref"))
     patra.apply_crossref(window={"lookback": "PT3H"})

@@ -165,7 +165,7 @@ def test_a_campaign_goes_on_with_the_same_form_and_not_beyond_its_period(room: C
     asked = {"source": "crossref", "campaign": "winter", **PERIOD}
     limited = {**asked, "overrides": {**SMALL, "slicing.max_queued": "2"}}
     first = planned(BackfillParameters.model_validate(limited))
-    assert "too many tasks wait, and the rest is planned by a later run" in str(first.message)
+    assert "the queue is full, and a later run plans the rest" in str(first.message)
     run = run_of(room, first)
     assert (run["name"], "campaign:winter" in run["tags"]) == ("crossref backfill 2026-01-01..03", True)
     assert {task["priority"] for task in patra.rows("ing_task", where="operation_code = 'BACKFILL'")} == {7}

@@ -93,7 +93,7 @@ def test_deployments_are_listed_with_what_they_do(screen: Screen) -> None:
     screen.shot("deployment")
     expect(screen.aside.get_by_role("switch", name=re.compile("past the hour"))).not_to_be_checked()
     screen.tab("Description")
-    screen.sees(re.compile("Plans new and changed records of Crossref"))
+    screen.sees(re.compile("Plans a harvest of Crossref"))
 
 
 def test_a_backfill_is_started_from_the_form_and_worked(

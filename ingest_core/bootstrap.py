@@ -223,7 +223,7 @@ def prepare_demo_database(settings: Settings, *, keep: bool) -> None:
     database = open_database(settings)
     try:
         if current_revision(database) is not None:
-            refuse_other_schema(database)
+            refuse_other_schema(database, upgrading=True)  # a demo of an older version is replaced or brought up
             if purpose(database) != DEMO:
                 raise Refused(
                     "DATABASE_IN_USE",

@@ -6,18 +6,23 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from ingest_core.bootstrap import prepare_demo_database
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.model.codes import Operation, SchedulerCode
 from ingest_core.model.errors import Refused
 from ingest_core.model.namespace import harvest_namespace
 from ingest_core.planning.request import PlanRequest, Trigger
+from ingest_core.settings import Settings
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.dictionary import seed_dictionary
 from ingest_core.store.schema.tables import SOURCE_TABLES, ing_schema_info, ing_task
 from ingest_core.store.schema.versions import (
+    DEMO,
     SCHEMA_LEVEL,
     current_revision,
     head_revision,
+    mark_purpose,
+    purpose,
     refuse_other_schema,
     upgrade_schema,
 )
@@ -186,3 +191,15 @@ def test_an_old_harvest_goes_on_where_it_stood(old: Database) -> None:
         (at("00:00"), at("06:00")),
         (at("06:00"), at("12:00")),
     ]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_demo_of_an_older_version_is_replaced_or_brought_up(old: Database, *, keep: bool) -> None:
+    settings = Settings(database_url=old.url.render_as_string(hide_password=False))
+    with pytest.raises(Refused) as foreign:
+        prepare_demo_database(settings, keep=keep)
+    assert foreign.value.code == "DATABASE_IN_USE"
+    mark_purpose(old, DEMO)
+    prepare_demo_database(settings, keep=keep)
+    refuse_other_schema(old)
+    assert purpose(old) == DEMO

@@ -169,6 +169,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "on_refresh": "FILL_EMPTY",
     "detail": DETAIL,
     "item_endpoint": "dois",
+    "drift": {"share": 0.5, "records": 20},
 }
 EACH_SETTING = [
     {part: {name: value} if part in PARTS else change}

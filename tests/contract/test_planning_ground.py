@@ -143,9 +143,11 @@ def test_an_open_reslice_request_is_live_too(desk: Desk, harvest: Namespace) -> 
     assert sorted(owned(desk, harvest, hours(0, 4))) == [(1, 2), (2, 3), (3, 4)]
     assert owned(desk, harvest, hours(2, 4)) == [(2, 3), (3, 4)]
     assert owned(desk, desk.namespace("x", operation=BACKFILL), hours(0, 4)) == []
-    assert desk.plan(0, 4).plan.slices == 0
     change(desk.database, ing_reslice_request, status_code="REFUSED")
     assert owned(desk, harvest, hours(0, 4)) == [(2, 3), (3, 4)]
+    change(desk.database, ing_reslice_request, status_code="OPEN")
+    assert desk.plan(0, 4).plan.slices == 0, "the plan serves the request, and plans nothing of it again"
+    assert sorted(owned(desk, harvest, hours(0, 4))) == [(1, 1.5), (1.5, 2), (2, 3), (3, 4)]
 
 
 def test_what_is_live_is_not_planned_again_though_a_unit_of_the_provider_reaches_into_it(database: Database) -> None:

@@ -290,7 +290,7 @@ def _show_rebuilt(results: list[Rebuilt]) -> None:
             "moved" if one.applied and one.agrees else one.verdict,
             _shown(one.namespace.cursor_type, one.stored),
             _shown(one.namespace.cursor_type, one.rebuilt),
-            "\n".join([*([one.why] if one.why else []), *_lacks(one)]) or "-",
+            "; ".join([*([one.why] if one.why else []), *_lacks(one)]) or "-",
         )
         for one in results
     )

@@ -80,12 +80,12 @@ def print_facts(title: str, facts: Iterable[tuple[str, Any]]) -> None:
 
 
 def _cell(value: Any, style: str = "") -> Text:
-    """A value as it is: what looks like markup is none, and control characters are escapes."""
+    """A value on one line: what looks like markup is none, and control characters are escapes."""
     if value is None:
         return Text()
     if isinstance(value, bool | dict | list | tuple):
         value = json.dumps(value, ensure_ascii=False, default=_plain)
-    return Text(visible_lines(str(value)), style=style)
+    return Text(visible(str(value)), style=style)
 
 
 def _are_numbers(column: Sequence[Text]) -> bool:

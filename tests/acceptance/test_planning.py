@@ -27,7 +27,7 @@ BY_STEP = {"max_window": "PT6H"}
 PLAN_KEYS = {
     "plan_id", "plan_key", "operation", "status", "reason", "window", "slices", "slices_existing", "tasks_created",
     "tasks_existing", "expected_requests", "warnings", "notes", "campaign", "strategy", "sizes", "stock",
-    "weak_ends", "dry_run", "resliced",
+    "weak_ends", "dry_run", "resliced", "ids",
 }  # fmt: skip
 SIZE_KEYS = {
     "estimated_records", "expected_requests", "expected_seconds", "smallest", "largest", "methods", "timeline", "shown",

@@ -211,5 +211,5 @@ def test_a_day_that_cannot_be_split_is_warned_of_before_it_is_read(patra: Patra)
     plan = patra("plan", "pubmed", *PERIOD)
     (warning,) = plan["warnings"]
 
-    assert warning.startswith("1 slices may hold more records than one query gives")
+    assert warning.startswith("1 slice may hold more records than one query gives")
     assert "slicing.split_field" in warning

@@ -74,9 +74,10 @@ def test_an_empty_table_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert table(capsys, ["id"]) == ["title: none"]
 
 
-def test_facts_keep_the_lines_of_a_value(capsys: pytest.CaptureFixture[str]) -> None:
-    screen.print_facts("slice", [("missing", "first of all\nsecond of all"), ("none", None)])
-    assert capsys.readouterr().out.splitlines() == ["slice", "missing  first of all", "         second of all", "none"]
+def test_a_line_feed_in_a_value_begins_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    screen.print_facts("slice", [("missing", "first\n2026-01-01 ERROR forged"), ("none", None)])
+    assert capsys.readouterr().out.splitlines() == ["slice", r"missing  first\n2026-01-01 ERROR forged", "none"]
+    assert table(capsys, ["id"], ["a\nb"])[-1].strip() == r"a\nb"
 
 
 def test_values_are_written_as_json_not_as_python(capsys: pytest.CaptureFixture[str]) -> None:

@@ -229,7 +229,7 @@ def test_names_progress_and_the_plans_page_say_what_was_planned_and_what_was_don
     run = room.run("executor/executor", SOURCE)
     assert run["state_type"] == "COMPLETED"
     stored = re.search(r": ([\d,]+) received, ([\d,]+) inserted, 0 updated, 0 skipped, 0 gone", run["state"]["message"])
-    assert stored
+    assert stored, run["state"]["message"]
     received, records = stored.groups()
     assert run["name"] == f"execute crossref: 1 task, {records} records"
     (progress,) = [one for one in room.artifacts(run["id"]) if one["type"] == "progress"]

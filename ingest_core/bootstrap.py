@@ -126,7 +126,7 @@ def _wire(settings: Settings, database: Database, upstream: HttpUpstream, secret
     registry = SqlRegistryStore(database)
     cursors = SqlCursorStore(database)
     stop, gate, control = Event(), SqlRateGate(database), SqlWorkControl(database)
-    queue = SqlTaskQueue(database, caps=LiveCaps(gate))
+    queue = SqlTaskQueue(database, caps=LiveCaps(database))
     ledger = SqlRunLedger(database, publishing=settings.publisher is not None)
     runner = TaskRunner(queue, ledger, cursors, control, gate, upstream, database, stop, settings.contact)
     plans, probe = SqlPlanStore(database), UpstreamProbe(gate, upstream, settings.contact)

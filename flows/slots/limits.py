@@ -91,7 +91,7 @@ def _registered(app: App) -> list[Partition]:
 def _wanted(app: App, client: SyncPrefectClient, partitions: Iterable[Partition]) -> Mapping[str, int]:
     total = app.settings.total_concurrency
     share = default_cap(total, _scheduled_sources(client))
-    caps = {one: app.gate.live_rate(one, _NO_RATE).max_concurrency for one in partitions}
+    caps = {one: app.gate.limits(one, _NO_RATE).own.max_concurrency for one in partitions}
     return {TOTAL: total} | {limit_name(one): share if cap is None else cap for one, cap in caps.items()}
 
 

@@ -35,7 +35,8 @@ class PageBroken(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code
-        self.level = level or level_of(code)
+        self.refuses_rate = effect == AnswerEffect.RATE_LIMIT
+        self.level = ErrorLevel.L1 if self.refuses_rate else level or level_of(code)
         self.restarts = effect == AnswerEffect.RESTART
 
 

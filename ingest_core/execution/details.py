@@ -168,7 +168,7 @@ def fetch_details(
                 lambda body: decode_detail(body, fetcher.spec),
                 detail.response,
                 repeatable=True,
-                rate=fetcher.detail_rate or detail.rate,
+                detail=True,
             )
         except UpstreamError as error:
             error.in_detail = True

@@ -6,6 +6,7 @@ from typing import Any
 from ingest_core.execution.fetch import FetchedPage
 from ingest_core.execution.ports import Request, Response
 from ingest_core.model.canonical import canonical_json
+from ingest_core.model.instant import format_instant
 from ingest_core.model.redaction import excerpt, redact
 
 SAMPLE_CHARS = 500
@@ -43,12 +44,13 @@ def _rate(fetched: FetchedPage) -> dict[str, Any]:
     if used is None:
         return {}
     rate = {
-        "limitKey": used.key,
-        "permitCost": used.rate.cost,
-        "waitMs": round(used.granted.wait.total_seconds() * 1000),
+        "limitKey": used.gate.key,
+        "permitCost": used.gate.rate.cost,
+        "waitMs": round(used.waited.total_seconds() * 1000),
         "decision": used.granted.decision.value,
-        "r": used.rate.requests_per_second,
-        "burst": used.rate.burst,
+        "r": used.granted.rate_now,
+        "burst": used.granted.burst,
+        "cooldownUntil": format_instant(used.granted.closed_until) if used.granted.closed_until else None,
     }
     return {"rate": rate, **({"quota": quota} if quota else {})}
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import random
 import time
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
@@ -16,21 +17,26 @@ from ingest_core.execution.decode import PageBroken, decode_page, says_empty, st
 from ingest_core.execution.page import NO_RECORDS, DecodedPage
 from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
-from ingest_core.gate.feedback import Feedback, read_feedback
-from ingest_core.gate.ports import GateDecision, Permit, RateGate
-from ingest_core.gate.taxonomy import TOO_MANY_REQUESTS, UpstreamError, error_of_status, is_web_page
+from ingest_core.execution.pricing import priced
+from ingest_core.execution.retries import Retries
+from ingest_core.gate.chain import Gate, asked_gate, chain_of
+from ingest_core.gate.circuit import FAILURES_THAT_OPEN
+from ingest_core.gate.feedback import Feedback, read_feedback, says_refused
+from ingest_core.gate.ports import Asker, GateDecision, Permit, RateGate
+from ingest_core.gate.taxonomy import UpstreamError, error_of_status, is_web_page
 from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, TotalKind
 from ingest_core.model.errors import PatraError
+from ingest_core.model.partition import Partition
 from ingest_core.model.record import Rejected
-from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
+from ingest_core.model.spec import ResponseSpec, SpecSnapshot
 
 log = logging.getLogger(__name__)
 
 MAX_GATE_WAIT = timedelta(seconds=90)
 """A request that would wait longer ends the attempt: the task is queued again."""
 
-PERMIT_LIFE = timedelta(seconds=1)
-"""A permit waited for no longer than this is used whatever the provider has said meanwhile."""
+CLOSED_JITTER = 0.1
+"""A closed limiter is asked again up to this share later than it opens, so that not all workers come at once."""
 
 GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that do not parse."""
@@ -94,10 +100,12 @@ class FetchTally:
     latency_max_ms: int = 0
     permits: int = 0
     retry_afters: int = 0
+    rejected: int = 0
+    """Permits that were refused because the wait was too long."""
 
     def count_feedback(self, feedback: Feedback) -> None:
         """Count refusals for too many requests, and requests to wait."""
-        self.too_many += feedback.status == TOO_MANY_REQUESTS
+        self.too_many += feedback.refused
         self.retry_afters += feedback.retry_after is not None
 
     def count_answer(self, seconds: float) -> None:
@@ -112,11 +120,16 @@ class FetchTally:
 class UsedPermit:
     """The permit a request was sent with."""
 
-    key: str
-    """The rate limiter's key."""
-    rate: RateSpec
-    """The rate it was granted at."""
+    gate: Gate
+    """The provider's rate limiter, with what the request costs there."""
     granted: Permit
+    waited: timedelta
+    """How long the request waited for all its permits."""
+
+    @property
+    def in_outage(self) -> bool:
+        """Whether the provider seems to be down: a request that fails now is not repeated at once."""
+        return self.granted.probes or self.granted.failures + 1 >= FAILURES_THAT_OPEN
 
 
 @dataclass(frozen=True)
@@ -145,32 +158,26 @@ class Expected:
     empty_statuses: Container[int]
     """A refusal with one of these is an empty page."""
     broken: BrokenAnswers = field(default_factory=BrokenAnswers)
+    detail: bool = False
+    """Whether the request is for details, which may have a rate of their own."""
 
 
 @dataclass
 class Fetcher:
-    """Asks for pages of one snapshot, at today's rate."""
+    """Asks for pages and details of one snapshot, at today's rate."""
 
     spec: SpecSnapshot
-    rate: RateSpec
     gate: RateGate
     upstream: Upstream
     tally: FetchTally = field(default_factory=FetchTally)
-    detail_rate: RateSpec | None = None
+    asker: Asker = field(default_factory=Asker)
     abandoned: Event = field(default_factory=Event)
     sleep: Callable[[float], None] = time.sleep
     permit_answered: Event = field(default_factory=Event)
     """Set once the rate limiter has answered: the fetching thread no longer waits for the database."""
-
-    @property
-    def rate_key(self) -> str:
-        """Whose rate it is: the source's, with the credential it is asked by."""
-        return f"{self.spec.provenance_code}:{self.spec.auth.credential_ref or '-'}"
-
-    @property
-    def own_rate_key(self) -> str:
-        """Whose slower rate it is: that of all plans which were asked for alike."""
-        return f"{self.spec.provenance_code}:asked:{self.spec.fingerprint}"
+    chance: Callable[[], float] = random.random
+    last_gate: Gate | None = None
+    """The provider's rate limiter of the last request."""
 
     def fetch(self, request: Request, at: Spot = ANYWHERE, *, probe_tail: bool = False) -> FetchedPage:
         """The page; an answer that may have been given is asked for again only if that loses nothing.
@@ -223,87 +230,136 @@ class Fetcher:
         answers: ResponseSpec,
         *,
         repeatable: bool,
-        rate: RateSpec | None = None,
+        detail: bool = False,
         empty_statuses: Container[int] = (),
     ) -> FetchedPage:
-        """One answer, decoded; a passing fault is met by asking again; `rate` is what it costs, if that differs.
+        """One answer, decoded; a passing fault is met by asking again.
 
         A refusal with one of `empty_statuses` is an empty page.
         """
-        retry, expected = self.spec.retry, Expected(decode, answers, empty_statuses)
+        expected = Expected(decode, answers, empty_statuses, detail=detail)
+        retries = Retries(self.spec.retry, self.chance)
 
-        def again(error: Exception) -> bool:
-            if not isinstance(error, UpstreamError) or error.level != ErrorLevel.L1 or error.code == "RATE_WAIT":
+        def again(error: Exception) -> bool | timedelta:
+            if not isinstance(error, UpstreamError) or error.level != ErrorLevel.L1 or error.final:
                 return False
             if error.moved and not repeatable:
                 return False
             log.warning("%s: %s", self.spec.provenance_code, error)
-            return True
+            return retries.next_wait()
 
-        for attempt in stamina.retry_context(
-            on=again,
-            attempts=retry.max_attempts,
-            timeout=None,
-            wait_initial=retry.initial_seconds,
-            wait_max=retry.max_seconds,
-            wait_exp_base=retry.multiplier,
-            wait_jitter=retry.jitter * retry.initial_seconds,
-        ):
+        for attempt in stamina.retry_context(on=again, attempts=self.spec.retry.max_attempts, timeout=None):
             with attempt:
                 self.tally.retries += attempt.num > 1
-                permit = self._await_permit(request, rate or self.rate)
-                with self._sending():
+                permit = self._await_permit(self._chain(request, detail=expected.detail))
+                with self._sending(permit):
                     response = self.upstream.send(request)
                 return self._received(response, expected, permit)
         raise AssertionError("unreachable")
 
-    def _await_permit(self, request: Request, rate: RateSpec) -> UsedPermit:
-        """Wait until the rate limiter permits this request, and count it."""
+    def _chain(self, request: Request, *, detail: bool) -> list[Gate]:
+        """The rate limiters the request stands under today, each with what this request costs there."""
+        spec = self.spec
+        endpoint = spec.detail.endpoint_name if detail and spec.detail else spec.endpoint_name
+        planned = (spec.detail.rate if detail and spec.detail else None) or spec.rate
+        partition = Partition(spec.provenance_code, endpoint, spec.operation_code)
+        known = self.upstream.knows(request.auth)
+        chain = chain_of(self.gate.limits(partition, planned), partition, request.auth.credential_ref, known=known)
+        if spec.rate.asked_for:
+            chain.insert(0, asked_gate(spec.provenance_code, spec.fingerprint, spec.rate))
+        return [Gate(gate.key, priced(gate.rate, request.query)) for gate in chain]
+
+    def _await_permit(self, chain: list[Gate]) -> UsedPermit:
+        """Wait for a permit of each limiter, and count the request.
+
+        The provider's comes last: nothing that was waited for before can close it any more.
+        """
         if self.abandoned.is_set():
             raise Abandoned
-        rate = rate.for_caller(known=self.upstream.knows(request.auth))
-        permit = UsedPermit(self.rate_key, rate, self._permit(rate))
+        waited, self.last_gate = timedelta(0), chain[-1]
+        try:
+            for gate in chain:
+                granted, took = self._acquire(gate)
+                waited += took
+        finally:
+            self.permit_answered.set()
+            self.tally.waited += waited
         self.tally.requests += 1
-        self.tally.permits += rate.cost
-        return permit
+        self.tally.permits += gate.rate.cost
+        return UsedPermit(gate, granted, waited)
+
+    def _acquire(self, gate: Gate) -> tuple[Permit, timedelta]:
+        """A permit, and how long it was waited for; RATE_WAIT where it would take too long."""
+        waited = timedelta(0)
+        while True:
+            permit = self.gate.acquire(gate, self.asker, MAX_GATE_WAIT - waited)
+            if permit.decision == GateDecision.REJECT:
+                self.tally.rejected += 1
+                raise _too_long(gate, permit)
+            later = timedelta(0) if permit.decision.granted else permit.wait * CLOSED_JITTER * self.chance()
+            waited += permit.wait + later
+            if permit.wait:
+                self.permit_answered.set()
+                self.sleep((permit.wait + later).total_seconds())
+            if permit.decision.granted:
+                return permit, waited
 
     @contextmanager
-    def _sending(self) -> Iterator[None]:
+    def _sending(self, permit: UsedPermit) -> Iterator[None]:
         """Raise as UpstreamError whatever kept an answer from coming; a context, so that it adds no frame."""
         try:
             with self._readable():
                 yield
+                return
         except NotSent as error:
-            message = f"upstream unreachable: {error}"
-            raise UpstreamError("UNREACHABLE", message, moved=False, unreachable=True) from error
+            failure = UpstreamError("UNREACHABLE", f"upstream unreachable: {error}", moved=False, unreachable=True)
         except AnswerLost as error:
-            raise UpstreamError("ANSWER_LOST", f"answer lost: {error}", moved=True) from error
+            failure = UpstreamError("ANSWER_LOST", f"answer lost: {error}", moved=True)
         except CredentialMissing as error:
             raise UpstreamError(error.code, str(error), moved=False) from error
+        self._report(permit, Feedback(None))
+        failure.final = permit.in_outage
+        raise failure
 
     def _received(self, response: Response, expected: Expected, permit: UsedPermit) -> FetchedPage:
-        """Decode an answer, once the rate limiter knows what the provider said about its limits."""
+        """Decode an answer, and tell the rate limiter what the provider said about its limits."""
         self.tally.count_answer(response.elapsed_seconds)
         with self._readable(response.status):
-            feedback = read_feedback(response.status, response.headers, permit.rate, datetime.now(UTC))
-        self.gate.feedback(self.rate_key, feedback)
-        self.tally.count_feedback(feedback)
-        with self._readable(response.status):
-            return FetchedPage(self._page(response, expected), response, permit, feedback)
+            feedback = read_feedback(response.status, response.headers, permit.gate.rate, datetime.now(UTC))
+        try:
+            with self._readable(response.status):
+                page = self._page(response, expected, permit, feedback)
+        except UpstreamError as error:
+            self._report(permit, replace(feedback, refused=error.refuses_rate))
+            raise
+        return FetchedPage(page, response, permit, self._report(permit, feedback))
 
-    def _page(self, response: Response, expected: Expected) -> DecodedPage:
+    def _report(self, permit: UsedPermit, feedback: Feedback) -> Feedback:
+        """Tell the provider's rate limiter what came of a request."""
+        feedback = replace(feedback, task=self.asker.task, decreases=permit.granted.decreases)
+        self.gate.feedback(permit.gate, self.asker, feedback)
+        self.tally.count_feedback(feedback)
+        return feedback
+
+    def _page(self, response: Response, expected: Expected, permit: UsedPermit, feedback: Feedback) -> DecodedPage:
         try:
             if response.status in expected.empty_statuses or says_empty(
                 response.body, expected.answers, response.status
             ):
                 return NO_RECORDS
-            self._raise_for(response, expected.answers)
+            self._raise_for(response, expected.answers, permit, feedback)
             page = expected.decode(response.body)
         except PageBroken as error:
             level, message = expected.broken.judge(error, response.body), _redacted(error, expected.decode, response)
             message += " (the same bytes came twice)" if level != error.level else ""
             raise UpstreamError(
-                error.code, message, moved=True, level=level, status=response.status, restarts=error.restarts
+                error.code,
+                message,
+                moved=not error.refuses_rate,
+                level=level,
+                status=response.status,
+                restarts=error.restarts,
+                refuses_rate=error.refuses_rate,
             ) from error
         kept = paginator_of(self.spec.paging).kept_place(page.next_token, response.clean_place)
         return replace(page, next_token=kept)
@@ -323,39 +379,29 @@ class Fetcher:
             message = f"the answer cannot be read: {type(error).__name__}"
             raise UpstreamError("ANSWER_UNREADABLE", message, moved=True, status=status) from error
 
-    def _permit(self, rate: RateSpec) -> Permit:
-        """Wait for a permit; after a long wait, one that the provider's pause has made void is asked for again."""
-        if self.spec.rate.asked_for:  # a limiter of its own, so that it delays no other requests
-            slower = RateSpec(requests_per_second=self.spec.rate.requests_per_second, burst=1)
-            self._acquire(self.own_rate_key, slower)
-        while True:
-            permit = self._acquire(self.rate_key, rate)
-            if permit.wait <= PERMIT_LIFE or not self.gate.closed(self.rate_key):
-                return permit
-
-    def _acquire(self, key: str, rate: RateSpec) -> Permit:
-        permit = self.gate.acquire(key, rate, MAX_GATE_WAIT)
-        self.permit_answered.set()
-        if permit.decision == GateDecision.REJECT:
-            message = f"the next turn comes in {permit.wait}"
-            raise UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait)
-        self.tally.waited += permit.wait
-        if permit.wait:
-            self.sleep(permit.wait.total_seconds())
-        return permit
-
-    def _raise_for(self, response: Response, answers: ResponseSpec) -> None:
-        now = datetime.now(UTC)
-        error = error_of_status(
-            response.status, response.headers, response.clean_body(), self.spec.retry.retry_statuses, now
-        )
+    def _raise_for(self, response: Response, answers: ResponseSpec, permit: UsedPermit, feedback: Feedback) -> None:
+        statuses = self.spec.retry.retry_statuses
+        error = error_of_status(response.status, response.headers, response.clean_body(), statuses, datetime.now(UTC))
         if error is None:
             return
         stated = stated_error(response.body, answers)
         if stated is not None:
             error.level = stated.level or error.level
             error.restarts = stated.effect == AnswerEffect.RESTART
+            error.refuses_rate |= stated.effect == AnswerEffect.RATE_LIMIT
+        if error.refuses_rate or says_refused(feedback, permit.gate.rate):
+            error.level, error.moved, error.refuses_rate = ErrorLevel.L1, False, True
+        error.final = permit.in_outage and feedback.failed
         raise error
+
+
+def _too_long(gate: Gate, permit: Permit) -> UpstreamError:
+    """The next permit is too far away to wait for: the task comes back later."""
+    reason = f" ({permit.closed})" if permit.closed else ""
+    message = (
+        f"rate limiter {gate.key} gives the next permit in {permit.wait}{reason}; see `patra gate show {gate.key}`"
+    )
+    return UpstreamError("RATE_WAIT", message, moved=False, retry_after=permit.wait, closed=permit.closed, final=True)
 
 
 def _redacted(error: PageBroken, decode: Callable[[bytes], DecodedPage], response: Response) -> str:

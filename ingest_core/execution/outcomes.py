@@ -1,7 +1,7 @@
 """How an attempt ends, and what becomes of its task."""
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from ingest_core.execution.early_end import Progress, can_halve
@@ -9,6 +9,7 @@ from ingest_core.execution.fetch import FetchTally
 from ingest_core.execution.paging import Step, paginator_of
 from ingest_core.execution.ports import RunOutcome
 from ingest_core.execution.walk import SliceRestart, Walk
+from ingest_core.gate.state import CloseReason
 from ingest_core.gate.taxonomy import UpstreamError, level_of
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
@@ -25,6 +26,12 @@ RESTARTS_OF_A_SCROLL = 2
 MAX_ATTEMPTS = 8
 FIRST_RETRY = timedelta(seconds=15)
 LONGEST_RETRY = timedelta(minutes=15)
+LEAST_LATER, MOST_LATER = 0.05, 0.15
+"""Waits that a provider or its limiter states are lengthened by a share between these, so that tasks do not all come
+back at once."""
+
+LATEST = timedelta(seconds=60)
+"""They are lengthened by at most this."""
 INCOMPLETE = (ResliceReason.SHORTFALL, ResliceReason.UNSTABLE)
 """Reasons to cut a slice that was read to its end, and not completely."""
 
@@ -126,21 +133,34 @@ def restarted(walk: Walk, restart: SliceRestart) -> Ending:
     return outcome, _summary(walk, TaskStatus.QUEUED, error)
 
 
-def upstream_failed(walk: Walk, error: UpstreamError) -> Ending:
-    """A passing fault gives the task back for later; anything else ends it."""
+def upstream_failed(walk: Walk, error: UpstreamError, now: datetime, *, counts: bool) -> Ending:
+    """A passing fault gives the task back for later; anything else ends it.
+
+    `counts` says whether the fault may be the task's: others were answered since its last one.
+    """
     progressed = walk.batches > 0 and walk.task.spec.paging.position == PagePosition.CLIENT
+    forgiven = progressed or error.unreachable or error.code == "RATE_WAIT" or not counts
     attempts = walk.run.attempt_no - walk.checkpoint.since_attempt
-    in_vain = attempts >= MAX_ATTEMPTS and not (error.unreachable or progressed or error.code == "RATE_WAIT")
-    if error.level != ErrorLevel.L1 or in_vain:
+    if error.level != ErrorLevel.L1 or (attempts >= MAX_ATTEMPTS and not forgiven):
         # The token may be what was refused: a retry starts over instead of sending it again.
         refused = walk.checkpoint.started and not (paginator_of(walk.task.spec.paging).counted or error.in_detail)
         return failed(walk, error.json(), walk.checkpoint.anew() if refused else None)
-    wait = min(FIRST_RETRY * 2 ** min(attempts - 1, MAX_ATTEMPTS), LONGEST_RETRY)
-    wait = timedelta(0) if error.unreachable else max(wait, error.retry_after or timedelta(0))
-    fruitful = progressed or error.unreachable or error.code == "RATE_WAIT"
-    checkpoint = walk.checkpoint.forgiven(walk.run.attempt_no) if fruitful else None
+    checkpoint = replace(walk.checkpoint, failed_at=None if error.code == "RATE_WAIT" else now)
+    checkpoint = checkpoint.forgiven(walk.run.attempt_no) if forgiven else checkpoint
+    wait = _pause(walk, error, attempts)
     outcome = RunOutcome(TaskStatus.QUEUED, _stats(walk), error=error.json(), checkpoint=checkpoint, retry_in=wait)
-    return outcome, _summary(walk, TaskStatus.QUEUED, error.json(), unreachable=error.unreachable)
+    gone = error.unreachable or error.closed == CloseReason.CIRCUIT
+    return outcome, _summary(walk, TaskStatus.QUEUED, error.json(), unreachable=gone)
+
+
+def _pause(walk: Walk, error: UpstreamError, attempts: int) -> timedelta:
+    """How long the task waits: never less than the provider or its limiter says, and not all tasks as long."""
+    stated = error.retry_after or timedelta(0)
+    later: timedelta = min(stated * (LEAST_LATER + (MOST_LATER - LEAST_LATER) * walk.fetcher.chance()), LATEST)
+    if error.unreachable or error.closed:
+        return stated + later
+    backoff: timedelta = min(FIRST_RETRY * 2 ** min(attempts - 1, MAX_ATTEMPTS), LONGEST_RETRY)
+    return max(backoff * (1 + MOST_LATER * walk.fetcher.chance()), stated + later)
 
 
 def error_json(error: Exception) -> dict[str, Any]:
@@ -209,4 +229,5 @@ def _stats(walk: Walk) -> dict[str, Any]:
         "weakEnd": walk.checkpoint.weak_end,
         "permitsTotal": tally.permits,
         "retryAfterHits": tally.retry_afters,
+        "rejectedPermits": tally.rejected,
     }

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import copy_context
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from threading import Event
 
@@ -62,7 +63,7 @@ from ingest_core.execution.walk import (
     spent,
     warn_of_budget,
 )
-from ingest_core.gate.ports import RateGate
+from ingest_core.gate.ports import Asker, RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.clock import Clock
@@ -70,7 +71,6 @@ from ingest_core.model.codes import ErrorLevel, PagePosition, TaskStatus
 from ingest_core.model.errors import DataRefused, LeaseLost, ShortfallTooLarge, SliceFailed, Unreachable
 from ingest_core.model.naming import resume_command
 from ingest_core.model.record import PageOutcome
-from ingest_core.model.spec import RateSpec
 from ingest_core.model.task import FlowRun, Task
 
 log = logging.getLogger(__name__)
@@ -174,24 +174,21 @@ class TaskRunner:
 
     def _prepare(self, run: Run, keeper: LeaseKeeper) -> Walk:
         task = run.task
-        rate = self._gate.live_rate(task.partition, task.spec.rate)
         checkpoint = resume_point(task.spec.paging, task.checkpoint, self._clock.now())
         seen = Listing.of(self._ledger.seen_ids(task, checkpoint.as_of) if checkpoint.as_of else b"")
         earlier = checkpoint.last_pass_from
         known = Listing.of(self._ledger.seen_ids(task, earlier, checkpoint.as_of) if earlier else b"")
-        detail_rate = self._detail_rate(task)
-        fetcher = Fetcher(task.spec, rate, self._gate, self._upstream, detail_rate=detail_rate, sleep=self._nap)
+        asker = Asker(
+            str(task.lease.task_id),
+            task.lineage.plan_id,
+            task.partition,
+            task.priority,
+            timedelta(seconds=task.spec.http.deadline_seconds),
+        )
+        fetcher = Fetcher(task.spec, self._gate, self._upstream, asker=asker, sleep=self._nap)
         # What came before this attempt may have been out of order.
         progress = Progress(in_order=not checkpoint.started)
         return Walk(run, fetcher, Router(task.spec), checkpoint, seen, keeper, known=known, progress=progress)
-
-    def _detail_rate(self, task: Task) -> RateSpec | None:
-        """What details cost today."""
-        detail = task.spec.detail
-        if detail is None:
-            return None
-        partition = replace(task.partition, endpoint_name=detail.endpoint_name)
-        return self._gate.live_rate(partition, detail.rate or task.spec.rate)
 
     def _nap(self, seconds: float) -> None:
         """Wait for a permit; _Stopped when this worker is asked to stop."""
@@ -208,7 +205,7 @@ class TaskRunner:
         except _Stopped:
             return given_back(walk)
         except UpstreamError as error:
-            return upstream_failed(walk, error)
+            return upstream_failed(walk, error, self._clock.now(), counts=self._counts(walk))
         except SliceFailed as error:
             log.error("run %s of task %s failed: %s", walk.run.run_id, walk.task.lease.task_id, error)  # noqa: TRY400
             return failed(walk, error_json(error), walk.checkpoint.anew() if error.starts_over else None)
@@ -217,6 +214,11 @@ class TaskRunner:
         except Exception as error:
             log.exception("run %s of task %s failed", walk.run.run_id, walk.task.lease.task_id)
             return failed(walk, error_json(error))
+
+    def _counts(self, walk: Walk) -> bool:
+        """Whether a failure is held against the task: not while its provider does not answer anybody."""
+        since, gate = walk.checkpoint.failed_at, walk.fetcher.last_gate
+        return since is None or gate is None or self._gate.succeeded_since(gate, since)
 
     def _walk_pages(self, walk: Walk) -> None:
         if walk.checkpoint.ended:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+from ingest_core.gate.state import CloseReason
 from ingest_core.model.codes import ErrorLevel
 from ingest_core.model.redaction import excerpt, storable
 from ingest_core.model.visible import visible
@@ -89,6 +90,12 @@ class UpstreamError(Exception):
     in_detail: bool = False
     restarts: bool = False
     """Whether the source says that this answer means an expired token."""
+    refuses_rate: bool = False
+    """Whether the answer says that we ask too fast, whatever its status."""
+    closed: CloseReason | None = None
+    """Why the rate limiter is closed, where that is why no request was sent."""
+    final: bool = False
+    """Whether the request is not repeated within this attempt."""
 
     def __post_init__(self) -> None:
         self.level = self.level or level_of(self.code)
@@ -111,12 +118,14 @@ def error_of_status(
     code = f"HTTP_{status}"
     message = f"the provider answered {status}: {excerpt(_words(body), EXCERPT_CHARS)}"
     retry_after = parse_retry_after(headers.get("retry-after"), now)
+    if status == TOO_MANY_REQUESTS:  # whatever the source's own list says
+        return UpstreamError(
+            code, message, moved=False, level=ErrorLevel.L1, status=status, retry_after=retry_after, refuses_rate=True
+        )
     if status in _FATAL:
         return UpstreamError(code, message, moved=False, level=ErrorLevel.L4, status=status)
-    if status in retry_statuses:
-        # A refusal for too many requests is not an answer; any other failure may hide one.
-        moved = status != TOO_MANY_REQUESTS
-        return UpstreamError(code, message, moved=moved, level=ErrorLevel.L1, status=status, retry_after=retry_after)
+    if status in retry_statuses:  # a failure may hide an answer
+        return UpstreamError(code, message, moved=True, level=ErrorLevel.L1, status=status, retry_after=retry_after)
     return UpstreamError(code, message, moved=False, level=ErrorLevel.L2, status=status)
 
 

@@ -151,7 +151,7 @@ class SourceCheck:
 
     def send(self, gate: RateGate) -> tuple[Json, list[str]]:
         """One page, through the gate: its first records mapped, what was rejected and why; and warnings about it."""
-        fetcher = Fetcher(self.spec, self.spec.rate, gate, self._upstream)
+        fetcher = Fetcher(self.spec, gate, self._upstream)
         router = Router(self.spec)
         try:
             fetched = self._fetch(fetcher, router)

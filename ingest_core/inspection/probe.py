@@ -9,7 +9,7 @@ from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import Upstream
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.execution.routing import Router
-from ingest_core.gate.ports import RateGate
+from ingest_core.gate.ports import Asker, RateGate
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.id_range import IdRange
 from ingest_core.model.partition import partition_of
@@ -37,8 +37,7 @@ class UpstreamProbe:
     def ask(self, spec: SpecSnapshot, window: Window, part: IdRange | None = None) -> Estimate | None:
         """COUNT where a total is stated, else FIRST_PAGE; none when a page tells nothing, SizeUnknown on a failure."""
         asked = _asked_once(spec)
-        rate = self._gate.live_rate(partition_of(spec), spec.rate)
-        fetcher = Fetcher(asked, rate, self._gate, self._upstream)
+        fetcher = Fetcher(asked, self._gate, self._upstream, asker=Asker(partition=partition_of(spec)))
         request = render_request(asked, window, paginator_of(asked.paging).first(), self._caller, part)
         try:
             page = fetcher.fetch(request, Spot(repeatable=False)).page

@@ -74,6 +74,8 @@ class Checkpoint:
     """By what the end was recognised."""
     weak_end: bool = False
     """Whether no total confirms the end."""
+    failed_at: datetime | None = None
+    """When the last attempt that did not bring a page ended: the next such one counts if others succeeded since."""
 
     @property
     def started(self) -> bool:

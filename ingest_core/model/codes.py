@@ -158,10 +158,11 @@ class TotalKind(StrEnum):
 
 
 class AnswerEffect(StrEnum):
-    """What a recognised answer does to the slice: it is an error, or the slice is read from its start again."""
+    """What a recognised answer means: an error, a slice to be read from its start again, or a refusal of our rate."""
 
     ERROR = "ERROR"
     RESTART = "RESTART"
+    RATE_LIMIT = "RATE_LIMIT"
 
 
 class EndSignal(StrEnum):
@@ -301,6 +302,16 @@ class ResetKind(StrEnum):
 
     SECONDS_LEFT = "SECONDS_LEFT"
     EPOCH_SECONDS = "EPOCH_SECONDS"
+    EPOCH_MILLIS = "EPOCH_MILLIS"
+    ISO_TIME = "ISO_TIME"
+
+
+class GateScope(StrEnum):
+    """What shares one rate limiter of a source: everything, all that uses one credential, or one endpoint."""
+
+    SOURCE = "SOURCE"
+    CREDENTIAL = "CREDENTIAL"
+    ENDPOINT = "ENDPOINT"
 
 
 class IdNormalizer(StrEnum):

@@ -16,6 +16,7 @@ from ingest_core.model.codes import (
     EmptyPage,
     ErrorLevel,
     ExprOp,
+    GateScope,
     HttpMethod,
     IdNormalizer,
     OnEqual,
@@ -189,8 +190,17 @@ class RetrySpec(Frozen):
     retry_statuses: list[int]
 
 
+class QueryCost(Frozen):
+    """What requests cost that carry a certain parameter, such as a full-text search."""
+
+    param: str
+    matches: str | None = None
+    cost: int | None = None
+    quota_cost: int | None = None
+
+
 class RateSpec(Frozen):
-    """How fast the provider may be asked."""
+    """How fast the provider may be asked, and how much of it in a day or an hour."""
 
     requests_per_second: float
     burst: int
@@ -204,6 +214,27 @@ class RateSpec(Frozen):
     reset_kind: ResetKind | None = None
     asked_for: bool = False
     """Whether the trigger asked for this rate: its tasks are never faster, however fast today's rate is."""
+    scope: GateScope = GateScope.CREDENTIAL
+    share: str | None = None
+    """The name under which several sources share one rate limiter."""
+    demote: float = 2.0
+    """What the rate is divided by when the provider refuses it."""
+    cool_down_seconds: float = 10.0
+    """How long the provider must be well before the rate is raised a step."""
+    open_seconds: float = 60.0
+    """How long a circuit stays open at least; up to twice as long, by chance."""
+    hourly_quota: int | None = None
+    quota_cost: int = 1
+    """What a request takes from the quota; 0 for none."""
+    quota_margin: float = 0.1
+    """The share of the quota that no operation but HARVEST may use."""
+    quota_reset_hour: int = 0
+    """The hour (UTC) at which the provider's day begins."""
+    interval_header: str | None = None
+    concurrency_header: str | None = None
+    refusal_statuses: list[int] = []
+    """Statuses beside 429 that refuse our rate where the answer's headers or its body say so."""
+    query_costs: list[QueryCost] = []
 
     def for_caller(self, *, known: bool) -> "RateSpec":
         """The rate of a caller the provider knows by a credential, or does not."""
@@ -264,6 +295,11 @@ class ResponseSpec(Frozen):
     record_error: PredicateSpec | None = None
     deleted: PredicateSpec | None = None
     merged_into_path: Expression | None = None
+
+    @property
+    def states_rate_errors(self) -> bool:
+        """Whether the provider may refuse our rate in the words of an answer."""
+        return any(one.effect == AnswerEffect.RATE_LIMIT for one in self.errors)
 
 
 class DriftSpec(Frozen):

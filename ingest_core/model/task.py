@@ -59,6 +59,8 @@ class Task:
     """Where the attempt continues."""
     attempt_no: int
     """The number of this attempt, from 1."""
+    priority: int = 5
+    """Smaller is more urgent; quotas are kept for the more urgent ones."""
     params: dict[str, Any] = field(default_factory=dict)
     """The task's stored parameters."""
     range: IdRange | None = None

@@ -57,6 +57,7 @@ SORTED = Notation(lambda value: sorted(set(_plain(value))), lambda value: value)
 URL = Notation(lambda value: value.rstrip("/"), lambda value: value)
 SECONDS = Notation(lambda span: int(span.total_seconds()), lambda value: iso_span(timedelta(seconds=value)))
 MILLIS = Notation(lambda span: span // timedelta(milliseconds=1), lambda value: iso_span(timedelta(milliseconds=value)))
+RULES = Notation(lambda value: [one.model_dump(exclude_none=True) for one in value], lambda value: value)
 INSTANT = Notation(as_utc, lambda value: format_instant(value) if isinstance(value, datetime) else value)
 
 
@@ -204,10 +205,23 @@ SETTINGS: dict[str, BlockTable] = {
         cost=("permit_cost", PLAIN),
         max_concurrency=("max_concurrency", PLAIN),
         daily_quota=("daily_quota", PLAIN),
+        hourly_quota=("hourly_quota", PLAIN),
+        quota_cost=("quota_cost", PLAIN),
+        quota_margin=("quota_margin", PLAIN),
+        quota_reset_hour=("quota_reset_hour", PLAIN),
+        query_costs=("query_costs", RULES),
+        gate_scope=("scope_code", PLAIN),
+        share=("share_name", PLAIN),
+        demote=("demote_factor", PLAIN),
+        cool_down=("cool_down_ms", MILLIS),
+        open_time=("open_time_ms", MILLIS),
         limit_header=("limit_header", PLAIN),
+        interval_header=("interval_header", PLAIN),
         remaining_header=("remaining_header", PLAIN),
         reset_header=("reset_header", PLAIN),
         reset_kind=("reset_kind_code", PLAIN),
+        concurrency_header=("concurrency_header", PLAIN),
+        refusal_statuses=("refusal_statuses", SORTED),
     ),
     "batching": _table(
         Batching,

@@ -1,7 +1,11 @@
 """How often and how fast a source is asked, and for how much at once."""
 
-from ingest_core.model.spec import RateSpec, RetrySpec
+from collections.abc import Iterator
+from typing import Any
+
+from ingest_core.model.spec import QueryCost, RateSpec, RetrySpec
 from ingest_core.registry.merge import Merged
+from ingest_core.registry.patterns import pattern_problem
 from ingest_core.registry.problems import BlockRules, Findings
 
 
@@ -45,8 +49,15 @@ def rate_part(block: Merged, found: Findings | None = None) -> RateSpec:
             )  # fmt: skip
         rules.need(
             not block["reset_header"] or block["reset_kind_code"], "RESET_KIND_MISSING", "reset_kind", None,
-            "reset_header needs to say what it counts", "add reset_kind: SECONDS_LEFT or EPOCH_SECONDS",
+            "reset_header needs to say what it counts",
+            "add reset_kind: SECONDS_LEFT, EPOCH_SECONDS, EPOCH_MILLIS or ISO_TIME",
         )  # fmt: skip
+        rules.need(
+            not block["interval_header"] or block["limit_header"], "LIMIT_HEADER_MISSING", "interval_header",
+            block["interval_header"], "interval_header says over which time limit_header counts, and that is missing",
+            "add limit_header, or remove interval_header",
+        )  # fmt: skip
+        _check_query_costs(block["query_costs"] or [], rules)
     return RateSpec(
         requests_per_second=block["refill_rate_per_sec"],
         burst=block["burst_capacity"],
@@ -58,7 +69,44 @@ def rate_part(block: Merged, found: Findings | None = None) -> RateSpec:
         remaining_header=block["remaining_header"],
         reset_header=block["reset_header"],
         reset_kind=block["reset_kind_code"],
+        interval_header=block["interval_header"],
+        concurrency_header=block["concurrency_header"],
+        refusal_statuses=block["refusal_statuses"] or [],
+        query_costs=[QueryCost(**one) for one in block["query_costs"] or []],
+        **{name: value for name, value in _said(block) if value is not None},
     )
+
+
+def _said(block: Merged) -> Iterator[tuple[str, Any]]:
+    """Settings whose defaults are the specification's own, under its names."""
+    yield from ((name, block[column]) for name, column in _OWN_DEFAULTS.items())
+    for name, column in (("cool_down_seconds", "cool_down_ms"), ("open_seconds", "open_time_ms")):
+        yield name, None if block[column] is None else block[column] / 1000
+
+
+_OWN_DEFAULTS = {
+    "scope": "scope_code",
+    "share": "share_name",
+    "demote": "demote_factor",
+    "hourly_quota": "hourly_quota",
+    "quota_cost": "quota_cost",
+    "quota_margin": "quota_margin",
+    "quota_reset_hour": "quota_reset_hour",
+}
+
+
+def _check_query_costs(rules_said: list[dict[str, Any]], rules: BlockRules) -> None:
+    for number, said in enumerate(rules_said):
+        pattern = said.get("matches")
+        problem = pattern_problem(pattern)
+        rules.need(
+            problem is None, "PATTERN_INVALID", f"query_costs[{number}].matches", pattern, str(problem),
+            "write a shorter pattern, such as '[.]search:'",
+        )  # fmt: skip
+        rules.need(
+            "cost" in said or "quota_cost" in said, "QUERY_COST_EMPTY", f"query_costs[{number}]", said,
+            "the rule names neither cost nor quota_cost", "add quota_cost, such as {param: search, quota_cost: 10}",
+        )  # fmt: skip
 
 
 def asked_rate(allowed: RateSpec, asked: float | None, found: Findings) -> RateSpec:

@@ -217,3 +217,13 @@ def _end_of_class(text: str, at: int) -> int:
             raise PatternRefused(f"column {at + 1}: `{text[at]}` in a character class; write \\{text[at]}")
         at += 1 + (text[at] == "\\")
     return at
+
+
+def pattern_problem(text: str | None) -> str | None:
+    """What is wrong with the pattern; None where there is none, or it can be used."""
+    try:
+        if text is not None:
+            compile_pattern(text)
+    except PatternRefused as refused:
+        return str(refused)
+    return None

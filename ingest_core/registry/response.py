@@ -8,7 +8,7 @@ from ingest_core.model.spec import PredicateSpec, ResponseSpec
 from ingest_core.registry.extraction import problems_of
 from ingest_core.registry.merge import Merged
 from ingest_core.registry.paths import path_problem, plain_steps
-from ingest_core.registry.patterns import PatternRefused, compile_pattern
+from ingest_core.registry.patterns import pattern_problem
 from ingest_core.registry.problems import Findings
 from ingest_core.registry.rows import Row
 from ingest_core.registry.traversal import zone_exists
@@ -127,14 +127,14 @@ def _predicate_problem(predicate: Row) -> str | None:
     for path in (predicate["path"], predicate.get("message")):
         if path is not None and (problem := path_problem(path)):
             return problem
-    return _pattern_problem(predicate.get("matches"))
+    return pattern_problem(predicate.get("matches"))
 
 
 def check_capability_patterns(capabilities: Mapping[str | None, Row], found: Findings) -> None:
     """Every pattern of the capabilities can be used."""
     for field, capability in capabilities.items():
         pattern = capability.get("term_pattern")
-        problem = _pattern_problem(pattern)
+        problem = pattern_problem(pattern)
         found.need(
             problem is None, "PATTERN_INVALID", "reg_prov_expr_capability", f"capabilities.{field or 'words'}.pattern",
             pattern, str(problem), "write a shorter pattern, such as '[a-z]+'",
@@ -144,21 +144,11 @@ def check_capability_patterns(capabilities: Mapping[str | None, Row], found: Fin
 def check_id_pattern(provenance: Row, found: Findings) -> None:
     """The pattern of ids can be used."""
     pattern = provenance.get("id_pattern")
-    problem = _pattern_problem(pattern)
+    problem = pattern_problem(pattern)
     found.need(
         problem is None, "PATTERN_INVALID", "reg_provenance", "source.id_pattern",
         pattern, str(problem), "write a shorter pattern, such as '[0-9]+'",
     )  # fmt: skip
-
-
-def _pattern_problem(text: str | None) -> str | None:
-    """The problem of the pattern; None where there is no pattern, or it can be used."""
-    try:
-        if text is not None:
-            compile_pattern(text)
-    except PatternRefused as refused:
-        return str(refused)
-    return None
 
 
 def _paths(definition: Row, pagination: Merged) -> Iterator[tuple[str, str | None]]:

@@ -20,6 +20,7 @@ from ingest_core.model.codes import (
     ErrorLevel,
     ExprOp,
     FieldType,
+    GateScope,
     HttpMethod,
     IdNormalizer,
     OnEqual,
@@ -236,6 +237,17 @@ class Retry(ScopedBlock):
     statuses: list[Annotated[int, Field(ge=400, le=599)]] | None = None
 
 
+class QueryCostRule(Block):
+    """What requests with a certain parameter cost."""
+
+    param: Name
+    matches: str | None = Field(default=None, description="Only if the parameter's value matches this pattern.")
+    cost: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, description="Permits of the rate.")
+    quota_cost: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="Units of the quota."
+    )
+
+
 class RateLimit(ScopedBlock):
     """How fast the provider may be asked."""
 
@@ -251,11 +263,40 @@ class RateLimit(ScopedBlock):
         default=None, description="How many turns one request takes."
     )
     max_concurrency: PositiveCount | None = Field(default=None, description="Maximum concurrent tasks of a partition.")
-    daily_quota: PositiveCount | None = None
+    daily_quota: PositiveCount | None = Field(default=None, description="What the provider allows in a day.")
+    hourly_quota: PositiveCount | None = Field(default=None, description="What the provider allows in an hour.")
+    quota_cost: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="What a request takes from the quota (1); 0: nothing."
+    )
+    quota_margin: Annotated[float, Field(ge=0, le=0.99)] | None = Field(
+        default=None, description="Share of the quota kept for HARVEST (0.1)."
+    )
+    quota_reset_hour: Annotated[int, Field(ge=0, le=23)] | None = Field(
+        default=None, description="Hour (UTC) at which the provider's day begins (0)."
+    )
+    query_costs: list[QueryCostRule] | None = Field(
+        default=None, description="Costs of requests with a certain parameter; the first that fits counts."
+    )
+    gate_scope: GateScope | None = Field(
+        default=None, alias="scope", description="What shares one rate limiter (CREDENTIAL)."
+    )
+    share: Code | None = Field(default=None, description="Sources that name the same share one rate limiter.")
+    demote: Annotated[float, Field(ge=1.1, le=16)] | None = Field(
+        default=None, description="What the rate is divided by when the provider refuses it (2)."
+    )
+    cool_down: Delay | None = Field(default=None, description="Time without refusals before the rate rises (PT10S).")
+    open_time: Delay | None = Field(
+        default=None, description="Pause after failures in a row, up to twice as long by chance (PT1M)."
+    )
     limit_header: Name | None = None
+    interval_header: Name | None = Field(default=None, description="Header with the interval of limit_header: 1s, 60.")
     remaining_header: Name | None = None
     reset_header: Name | None = None
     reset_kind: ResetKind | None = None
+    concurrency_header: Name | None = Field(default=None, description="Header with the requests allowed at a time.")
+    refusal_statuses: list[Annotated[int, Field(ge=400, le=599)]] | None = Field(
+        default=None, description="Statuses beside 429 that refuse our rate where headers or body say so."
+    )
 
 
 class Batching(ScopedBlock):
@@ -315,7 +356,8 @@ class Predicate(Block):
     message: str | None = Field(default=None, description="Path of the provider's own words.")
     level: ErrorLevel | None = Field(default=None, description="L1 passes, L2 is this request's, L4 is the source's.")
     effect: AnswerEffect | None = Field(
-        default=None, description="RESTART: the page token has expired, read the slice from its start again."
+        default=None,
+        description="RESTART: the page token has expired, read the slice from its start. RATE_LIMIT: we ask too fast.",
     )
 
 

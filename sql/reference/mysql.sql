@@ -120,6 +120,18 @@ CREATE TABLE ing_estimate (
 
 CREATE INDEX idx_estimate_window ON ing_estimate (provenance_code, endpoint_name, expr_hash, window_from);
 
+CREATE TABLE ing_gate_use (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    rate_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
+    operation_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_gate_use UNIQUE (rate_key, provenance_code, endpoint_name, operation_code)
+);
+
+CREATE INDEX idx_gate_use_partition ON ing_gate_use (provenance_code, endpoint_name, operation_code);
+
 CREATE TABLE ing_item (
     id BIGINT NOT NULL AUTO_INCREMENT,
     provenance_code VARCHAR(64) COLLATE utf8mb4_0900_bin NOT NULL,
@@ -185,6 +197,7 @@ CREATE TABLE ing_partition_control (
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     claimed_at DATETIME(6),
+    closed_until DATETIME(6),
     PRIMARY KEY (id),
     CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
 );
@@ -279,16 +292,51 @@ CREATE TABLE ing_quota_ledger (
     created_at DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     PRIMARY KEY (id),
-    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from)
+    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from, quota_window_to)
 );
+
+CREATE TABLE ing_quota_reservation (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    plan_id BIGINT NOT NULL,
+    rate_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    quota_window_from DATETIME(6) NOT NULL,
+    quota_window_to DATETIME(6) NOT NULL,
+    priority INTEGER NOT NULL,
+    reserved_count BIGINT NOT NULL,
+    used_count BIGINT NOT NULL,
+    created_at DATETIME(6) NOT NULL,
+    updated_at DATETIME(6) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quota_reservation UNIQUE (plan_id, rate_key, quota_window_from, quota_window_to)
+);
+
+CREATE INDEX idx_quota_reservation_key ON ing_quota_reservation (rate_key, quota_window_to);
 
 CREATE TABLE ing_rate_gate (
     rate_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
-    tat DATETIME(6) NOT NULL,
-    cooldown_until DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     rate_per_sec DOUBLE,
     last_changes JSON,
+    counted_at DATETIME(6),
+    tokens DOUBLE,
+    rate_now DOUBLE,
+    warm_from DATETIME(6),
+    changed_at DATETIME(6),
+    step DOUBLE,
+    rate_before DOUBLE,
+    decreases INTEGER NOT NULL DEFAULT '0',
+    stated_rate DOUBLE,
+    operator_rate DOUBLE,
+    stated_concurrency INTEGER,
+    closed_until DATETIME(6),
+    closed_reason VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    failures INTEGER NOT NULL DEFAULT '0',
+    failed_by JSON,
+    success_at DATETIME(6),
+    circuit_code VARCHAR(32) COLLATE utf8mb4_0900_bin NOT NULL DEFAULT 'CLOSED',
+    circuit_until DATETIME(6),
+    circuit_seconds DOUBLE NOT NULL DEFAULT '0',
+    low_since DATETIME(6),
     PRIMARY KEY (rate_key)
 );
 
@@ -761,6 +809,19 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     updated_at DATETIME(6) NOT NULL,
     permit_cost INTEGER,
     max_concurrency INTEGER,
+    hourly_quota INTEGER,
+    quota_cost INTEGER,
+    quota_margin DOUBLE,
+    quota_reset_hour INTEGER,
+    query_costs JSON,
+    scope_code VARCHAR(32) COLLATE utf8mb4_0900_bin,
+    share_name VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    demote_factor DOUBLE,
+    cool_down_ms INTEGER,
+    open_time_ms INTEGER,
+    interval_header VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    concurrency_header VARCHAR(64) COLLATE utf8mb4_0900_bin,
+    refusal_statuses JSON,
     PRIMARY KEY (id)
 );
 

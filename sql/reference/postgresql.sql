@@ -120,6 +120,18 @@ CREATE TABLE ing_estimate (
 
 CREATE INDEX idx_estimate_window ON ing_estimate (provenance_code, endpoint_name, expr_hash, window_from);
 
+CREATE TABLE ing_gate_use (
+    id BIGSERIAL NOT NULL,
+    rate_key VARCHAR(200) COLLATE "C" NOT NULL,
+    provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
+    endpoint_name VARCHAR(64) COLLATE "C" NOT NULL,
+    operation_code VARCHAR(32) COLLATE "C" NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_gate_use UNIQUE (rate_key, provenance_code, endpoint_name, operation_code)
+);
+
+CREATE INDEX idx_gate_use_partition ON ing_gate_use (provenance_code, endpoint_name, operation_code);
+
 CREATE TABLE ing_item (
     id BIGSERIAL NOT NULL,
     provenance_code VARCHAR(64) COLLATE "C" NOT NULL,
@@ -185,6 +197,7 @@ CREATE TABLE ing_partition_control (
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     claimed_at TIMESTAMP(6) WITH TIME ZONE,
+    closed_until TIMESTAMP(6) WITH TIME ZONE,
     PRIMARY KEY (id),
     CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
 );
@@ -279,16 +292,51 @@ CREATE TABLE ing_quota_ledger (
     created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     PRIMARY KEY (id),
-    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from)
+    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from, quota_window_to)
 );
+
+CREATE TABLE ing_quota_reservation (
+    id BIGSERIAL NOT NULL,
+    plan_id BIGINT NOT NULL,
+    rate_key VARCHAR(200) COLLATE "C" NOT NULL,
+    quota_window_from TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    quota_window_to TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    priority INTEGER NOT NULL,
+    reserved_count BIGINT NOT NULL,
+    used_count BIGINT NOT NULL,
+    created_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quota_reservation UNIQUE (plan_id, rate_key, quota_window_from, quota_window_to)
+);
+
+CREATE INDEX idx_quota_reservation_key ON ing_quota_reservation (rate_key, quota_window_to);
 
 CREATE TABLE ing_rate_gate (
     rate_key VARCHAR(200) COLLATE "C" NOT NULL,
-    tat TIMESTAMP(6) WITH TIME ZONE NOT NULL,
-    cooldown_until TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     rate_per_sec DOUBLE PRECISION,
     last_changes JSONB,
+    counted_at TIMESTAMP(6) WITH TIME ZONE,
+    tokens DOUBLE PRECISION,
+    rate_now DOUBLE PRECISION,
+    warm_from TIMESTAMP(6) WITH TIME ZONE,
+    changed_at TIMESTAMP(6) WITH TIME ZONE,
+    step DOUBLE PRECISION,
+    rate_before DOUBLE PRECISION,
+    decreases INTEGER DEFAULT '0' NOT NULL,
+    stated_rate DOUBLE PRECISION,
+    operator_rate DOUBLE PRECISION,
+    stated_concurrency INTEGER,
+    closed_until TIMESTAMP(6) WITH TIME ZONE,
+    closed_reason VARCHAR(32) COLLATE "C",
+    failures INTEGER DEFAULT '0' NOT NULL,
+    failed_by JSONB,
+    success_at TIMESTAMP(6) WITH TIME ZONE,
+    circuit_code VARCHAR(32) COLLATE "C" DEFAULT 'CLOSED' NOT NULL,
+    circuit_until TIMESTAMP(6) WITH TIME ZONE,
+    circuit_seconds DOUBLE PRECISION DEFAULT '0' NOT NULL,
+    low_since TIMESTAMP(6) WITH TIME ZONE,
     PRIMARY KEY (rate_key)
 );
 
@@ -761,6 +809,19 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     permit_cost INTEGER,
     max_concurrency INTEGER,
+    hourly_quota INTEGER,
+    quota_cost INTEGER,
+    quota_margin DOUBLE PRECISION,
+    quota_reset_hour INTEGER,
+    query_costs JSONB,
+    scope_code VARCHAR(32) COLLATE "C",
+    share_name VARCHAR(64) COLLATE "C",
+    demote_factor DOUBLE PRECISION,
+    cool_down_ms INTEGER,
+    open_time_ms INTEGER,
+    interval_header VARCHAR(64) COLLATE "C",
+    concurrency_header VARCHAR(64) COLLATE "C",
+    refusal_statuses JSONB,
     PRIMARY KEY (id)
 );
 

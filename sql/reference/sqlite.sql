@@ -120,6 +120,18 @@ CREATE TABLE ing_estimate (
 
 CREATE INDEX idx_estimate_window ON ing_estimate (provenance_code, endpoint_name, expr_hash, window_from);
 
+CREATE TABLE ing_gate_use (
+    id INTEGER NOT NULL,
+    rate_key VARCHAR(200) NOT NULL,
+    provenance_code VARCHAR(64) NOT NULL,
+    endpoint_name VARCHAR(64) NOT NULL,
+    operation_code VARCHAR(32) NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_gate_use UNIQUE (rate_key, provenance_code, endpoint_name, operation_code)
+);
+
+CREATE INDEX idx_gate_use_partition ON ing_gate_use (provenance_code, endpoint_name, operation_code);
+
 CREATE TABLE ing_item (
     id INTEGER NOT NULL,
     provenance_code VARCHAR(64) NOT NULL,
@@ -185,6 +197,7 @@ CREATE TABLE ing_partition_control (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     claimed_at BIGINT,
+    closed_until BIGINT,
     PRIMARY KEY (id),
     CONSTRAINT uk_partition_control UNIQUE (provenance_code, endpoint_name, operation_code)
 );
@@ -279,16 +292,51 @@ CREATE TABLE ing_quota_ledger (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (id),
-    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from)
+    CONSTRAINT uk_quota_window UNIQUE (rate_key, quota_window_from, quota_window_to)
 );
+
+CREATE TABLE ing_quota_reservation (
+    id INTEGER NOT NULL,
+    plan_id INTEGER NOT NULL,
+    rate_key VARCHAR(200) NOT NULL,
+    quota_window_from BIGINT NOT NULL,
+    quota_window_to BIGINT NOT NULL,
+    priority INTEGER NOT NULL,
+    reserved_count BIGINT NOT NULL,
+    used_count BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (id),
+    CONSTRAINT uk_quota_reservation UNIQUE (plan_id, rate_key, quota_window_from, quota_window_to)
+);
+
+CREATE INDEX idx_quota_reservation_key ON ing_quota_reservation (rate_key, quota_window_to);
 
 CREATE TABLE ing_rate_gate (
     rate_key VARCHAR(200) NOT NULL,
-    tat BIGINT NOT NULL,
-    cooldown_until BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     rate_per_sec DOUBLE,
     last_changes JSON,
+    counted_at BIGINT,
+    tokens DOUBLE,
+    rate_now DOUBLE,
+    warm_from BIGINT,
+    changed_at BIGINT,
+    step DOUBLE,
+    rate_before DOUBLE,
+    decreases INTEGER DEFAULT '0' NOT NULL,
+    stated_rate DOUBLE,
+    operator_rate DOUBLE,
+    stated_concurrency INTEGER,
+    closed_until BIGINT,
+    closed_reason VARCHAR(32),
+    failures INTEGER DEFAULT '0' NOT NULL,
+    failed_by JSON,
+    success_at BIGINT,
+    circuit_code VARCHAR(32) DEFAULT 'CLOSED' NOT NULL,
+    circuit_until BIGINT,
+    circuit_seconds DOUBLE DEFAULT '0' NOT NULL,
+    low_since BIGINT,
     PRIMARY KEY (rate_key)
 );
 
@@ -761,6 +809,19 @@ CREATE TABLE reg_prov_rate_limit_cfg (
     updated_at BIGINT NOT NULL,
     permit_cost INTEGER,
     max_concurrency INTEGER,
+    hourly_quota INTEGER,
+    quota_cost INTEGER,
+    quota_margin DOUBLE,
+    quota_reset_hour INTEGER,
+    query_costs JSON,
+    scope_code VARCHAR(32),
+    share_name VARCHAR(64),
+    demote_factor DOUBLE,
+    cool_down_ms INTEGER,
+    open_time_ms INTEGER,
+    interval_header VARCHAR(64),
+    concurrency_header VARCHAR(64),
+    refusal_statuses JSON,
     PRIMARY KEY (id)
 );
 

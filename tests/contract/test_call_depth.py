@@ -89,7 +89,7 @@ def test_ids_are_refreshed_in_five_frames(stores: Stores) -> None:
 def test_a_part_without_the_split_field_is_checked_in_five_frames(*, rules: str, read_first: bool) -> None:
     spec = source_of(rules, 0)
     transport = StackTransport(*[{"items": [], "total": 3}] * 2)
-    fetcher = Fetcher(spec, spec.rate, ScriptedGate(), sent_by(transport), sleep=lambda _seconds: None)
+    fetcher = Fetcher(spec, ScriptedGate(), sent_by(transport), sleep=lambda _seconds: None)
     part, caller = IdRange("n", without=Without.ONLY), Caller("c")
     request = render_request(spec, DAY, paginator_of(spec.paging).first(), caller, readable(spec, part))
     fetch, check = UnsetCheck(fetcher, DAY, part, caller).steps(partial(fetcher.fetch, request))

@@ -8,7 +8,9 @@ import pytest
 
 from ingest_core.cursor.rebuild import CursorVerdict
 from ingest_core.execution.ports import RunOutcome
+from ingest_core.gate.chain import Gate
 from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import Asker
 from ingest_core.model.codes import EventType, TaskStatus
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
@@ -338,21 +340,21 @@ class TestTheQueue:
 
 
 class TestTheGate:
-    RATE = RateSpec(requests_per_second=1, burst=1)
+    GATE = Gate("key", RateSpec(requests_per_second=1, burst=1))
 
-    def test_turns_and_cool_downs_given_under_a_wrong_clock_are_not_waited_for(self, stores: Stores) -> None:
+    def test_permits_and_closings_given_under_a_wrong_clock_are_not_waited_for(self, stores: Stores) -> None:
         stores.database.clock_shift = YEARS
-        stores.gate.acquire("key", self.RATE, timedelta(hours=1))
-        stores.gate.feedback("key", Feedback(429, retry_after=timedelta(minutes=2)))
-        assert stores.gate.closed("key")
+        stores.gate.acquire(self.GATE, Asker(), timedelta(hours=1))
+        stores.gate.feedback(self.GATE, Asker(), Feedback(429, timedelta(minutes=2), refused=True))
+        assert stores.gate.closed(self.GATE)
         stores.database.clock_shift = timedelta(0)
-        assert stores.gate.closed("key"), "what the provider asked for holds, from now on"
-        permit = stores.gate.acquire("key", self.RATE, timedelta(hours=1))
+        assert stores.gate.closed(self.GATE), "what the provider asked for holds, from now on"
+        permit = stores.gate.acquire(self.GATE, Asker(), timedelta(hours=1))
         assert timedelta(minutes=1) < permit.wait <= timedelta(minutes=2)
         (row,) = rows(stores.database, ing_rate_gate)
-        assert row["cooldown_until"] < stores.database.now() + timedelta(minutes=3)
+        assert row["closed_until"] < stores.database.now() + timedelta(minutes=3)
         stores.database.clock_shift = timedelta(minutes=3)
-        assert not stores.gate.closed("key")
+        assert not stores.gate.closed(self.GATE)
 
 
 class TestTheOutbox:

@@ -118,7 +118,7 @@ def test_claims_in_a_partition_share_nothing_and_heed_its_cap(stores: Stores, ot
     stores.registry.apply([source_rows(rate_limit=rate)])
     plan_harvest(stores, at(0), at(8))
     due = Due(PARTITION, 3)
-    queues = [SqlTaskQueue(worker.database, ClaimTurn(), LiveCaps(worker.gate)) for worker in (stores, others)]
+    queues = [SqlTaskQueue(worker.database, ClaimTurn(), LiveCaps(worker.database)) for worker in (stores, others)]
     claims = together(*[lambda queue=queue: queue.claim_due("ann", TTL_SECONDS, due) for queue in queues * 3])
     claimed = [task.lease.task_id for task in claims if task]
     claimed += [task.lease.task_id for _ in range(3) if (task := queues[0].claim_due("ann", TTL_SECONDS, due))]

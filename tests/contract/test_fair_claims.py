@@ -115,7 +115,7 @@ CAPPED = {"requests_per_second": 5, "burst": 1, "max_concurrency": 2}
 
 def capped(worker: Stores) -> SqlTaskQueue:
     """A queue that asks the Registry how many may be at work."""
-    return SqlTaskQueue(worker.database, ClaimTurn(), LiveCaps(worker.gate, iter(range(0, 10_000, 100)).__next__))
+    return SqlTaskQueue(worker.database, ClaimTurn(), LiveCaps(worker.database, iter(range(0, 10_000, 100)).__next__))
 
 
 def test_no_more_tasks_of_a_partition_are_leased_than_its_cap(stores: Stores, others: Stores) -> None:

@@ -4,19 +4,25 @@ from datetime import timedelta
 
 import pytest
 
+from ingest_core.gate.chain import Gate
 from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import Asker, QuotaShown
 from ingest_core.model.errors import BadInput
 from ingest_core.model.spec import RateSpec
-from ingest_core.store.gate.rate_control import MOST_CHANGES, MOST_REASON_CHARS, SqlRateControl
+from ingest_core.store.gate.rate_control import MOST_REASON_CHARS, SqlRateControl
+from ingest_core.store.gate.rows import MOST_CHANGES
 from ingest_core.store.schema.tables import ing_task
-from tests.support.books import at, source_rows
+from tests.support.books import PARTITION, at, source_rows
 from tests.support.tables import change, rows
 from tests.support.wiring import Stores
 from tests.support.working import plan_harvest
 
 KEY = "books:-"
 RATE = RateSpec(requests_per_second=5, burst=1)
+GATE = Gate(KEY, RATE)
 WEEK = timedelta(days=7)
+ASKER = Asker("1", None, PARTITION)
+REFUSED = Feedback(429, WEEK, refused=True)
 
 
 @pytest.fixture
@@ -27,32 +33,42 @@ def rates(registered: Stores) -> SqlRateControl:
 
 def test_a_cool_down_is_shown_and_cleared(registered: Stores, others: Stores, rates: SqlRateControl) -> None:
     assert rates.entries() == []
-    registered.gate.acquire(KEY, RATE, WEEK)
-    registered.gate.feedback(KEY, Feedback(429, WEEK))
+    registered.gate.acquire(GATE, ASKER, WEEK)
+    registered.gate.feedback(GATE, ASKER, REFUSED)
     (entry,) = rates.entries()
     assert entry == rates.entry(KEY)
-    assert (entry.key, entry.rate_now, entry.rate_configured) == (KEY, 5, 5)
+    assert (entry.key, entry.rate_now, entry.rate_configured) == (KEY, 2.5, 5)
     assert entry.open_at is not None
     assert entry.open_at - registered.database.now() > WEEK - timedelta(minutes=1)
-    assert entry.json()["quota"] == {"limit": None, "used": None, "reserved": None, "resets_at": None}
-    assert (entry.json()["circuit"], entry.last_changes) == (None, [])
+    assert entry.quota == QuotaShown()
+    assert (entry.circuit, entry.closed_reason, entry.partitions) == (
+        "CLOSED",
+        "RETRY_AFTER",
+        [str(PARTITION)],
+    )
+    assert [one["change"] for one in entry.last_changes] == ["decrease", "closed"]
 
     cleared = rates.clear(KEY, " it is over ", "ann@host")
     assert cleared.open_at is None
-    assert others.gate.acquire(KEY, RATE, timedelta(seconds=1)).wait == timedelta(0)
-    assert not others.gate.closed(KEY)
-    (change,) = cleared.last_changes
+    assert others.gate.acquire(GATE, ASKER, timedelta(seconds=1)).wait == timedelta(0)
+    assert not others.gate.closed(GATE)
+    assert cleared.rate_now == 5
+    change = cleared.last_changes[-1]
     assert (change["by"], change["change"], change["reason"]) == ("ann@host", "clear", "it is over")
     assert change["open_at_before"] > change["at"]
 
 
-def test_turns_ahead_are_dropped(registered: Stores, rates: SqlRateControl) -> None:
-    slow = RateSpec(requests_per_second=0.001, burst=1)
-    registered.registry.apply([source_rows(rate_limit={"requests_per_second": 0.001})])
-    registered.gate.acquire(KEY, slow, WEEK)
-    assert registered.gate.acquire(KEY, slow, timedelta(seconds=90)).wait > timedelta(minutes=10)
-    rates.clear(KEY, "once more", "ann")
-    assert registered.gate.acquire(KEY, slow, timedelta(0)).wait == timedelta(0)
+def test_an_operators_rate_holds_until_it_is_cleared(registered: Stores, rates: SqlRateControl) -> None:
+    registered.gate.acquire(GATE, ASKER, WEEK)
+    entry = rates.set_rate(KEY, 0.5, "they asked us to", "ann")
+    assert (entry.rate_now, entry.rate_set, entry.rate_configured) == (0.5, 0.5, 5)
+    registered.database.clock_shift = timedelta(hours=1)
+    registered.gate.feedback(GATE, ASKER, Feedback(200))
+    registered.gate.acquire(GATE, ASKER, WEEK)
+    assert rates.entry(KEY).rate_now == 0.5
+    entry = rates.clear(KEY, "they allow it again", "ann")
+    assert (entry.rate_now, entry.rate_set) == (5, None)
+    assert [one["change"] for one in entry.last_changes] == ["decrease", "set", "increase", "clear"]
 
 
 def test_tasks_that_wait_for_the_provider_are_due_and_no_others(registered: Stores, rates: SqlRateControl) -> None:
@@ -67,8 +83,8 @@ def test_tasks_that_wait_for_the_provider_are_due_and_no_others(registered: Stor
     }
     for task_id, error in errors.items():
         change(registered.database, ing_task, ing_task.c.id == task_id, scheduled_at=later, last_error=error)
-    registered.gate.feedback(KEY, Feedback(429, WEEK))
-    assert rates.clear(KEY, "it is over", "ann").last_changes[0]["tasks_due"] == 2
+    registered.gate.feedback(GATE, ASKER, REFUSED)
+    assert rates.clear(KEY, "it is over", "ann").last_changes[-1]["tasks_due"] == 2
     now = registered.database.now()
     due = {row["id"] for row in rows(registered.database, ing_task) if row["scheduled_at"] <= now}
     assert due == {waiting, refused}
@@ -89,7 +105,7 @@ def test_a_changed_rate_makes_tasks_due_that_waited_for_the_old_one(registered: 
 
 
 def test_the_last_changes_are_kept(registered: Stores, rates: SqlRateControl) -> None:
-    registered.gate.acquire(KEY, RATE, WEEK)
+    registered.gate.acquire(GATE, ASKER, WEEK)
     for number in range(MOST_CHANGES + 3):
         rates.clear(KEY, f"reason {number}", "ann")
     reasons = [one["reason"] for one in rates.entry(KEY).last_changes]
@@ -100,7 +116,7 @@ def test_a_wish_about_nothing_is_refused(registered: Stores, rates: SqlRateContr
     with pytest.raises(BadInput, match="no rate limiter") as none:
         rates.clear(KEY, "why", "ann")
     assert "none was used yet" in none.value.remedy
-    registered.gate.acquire(KEY, RATE, WEEK)
+    registered.gate.acquire(GATE, ASKER, WEEK)
     for ask in (rates.entry, lambda key: rates.clear(key, "why", "ann")):
         with pytest.raises(BadInput) as unknown:
             ask("books")
@@ -112,7 +128,7 @@ def test_a_wish_about_nothing_is_refused(registered: Stores, rates: SqlRateContr
 
 
 def test_a_plans_own_rate_is_shown(registered: Stores, rates: SqlRateControl) -> None:
-    registered.gate.acquire("books:asked:f00", RateSpec(requests_per_second=0.1, burst=1), WEEK)
+    registered.gate.acquire(Gate("books:asked:f00", RateSpec(requests_per_second=0.1, burst=1)), ASKER, WEEK)
     (entry,) = rates.entries()
-    assert (entry.rate_now, entry.rate_configured) == (0.1, None)
+    assert (entry.rate_now, entry.rate_configured) == (0.1, 0.1)
     assert entry.open_at is not None

@@ -10,7 +10,9 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects.mysql import pymysql
 from sqlalchemy.dialects.sqlite import Insert as SqliteInsert
 
+from ingest_core.gate.chain import Gate
 from ingest_core.gate.feedback import Feedback
+from ingest_core.gate.ports import Asker
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import ExitCode, Refused
@@ -295,9 +297,11 @@ def live_through_everything(stores: Stores) -> None:
     stores.queue.give_back_expired()
     stores.queue.claim("ann", TTL_SECONDS, SOURCE)
     stores.queue.waiting(SOURCE)
-    stores.gate.live_rate(PARTITION, run.task.spec.rate)
-    stores.gate.acquire("key", run.task.spec.rate, schema_days())
-    stores.gate.feedback("key", Feedback(429, schema_days()))
+    stores.gate.limits(PARTITION, run.task.spec.rate)
+    gate, asker = Gate("key", run.task.spec.rate.model_copy(update={"daily_quota": 5})), Asker("1", 1, PARTITION)
+    stores.gate.acquire(gate, asker, schema_days())
+    stores.gate.feedback(gate, asker, Feedback(429, schema_days(), refused=True))
+    stores.gate.estimate(gate, schema_days())
     stores.ledger.seen_ids(run.task, at(0))
     stores.readside.status(SOURCE)
     SqlQuarantineStore(stores.database).entries(SOURCE)

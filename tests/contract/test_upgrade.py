@@ -37,8 +37,8 @@ from tests.support.tables import contents, rows
 from tests.support.wiring import wire
 from tests.support.working import begin, claim, finish
 
-OLDEST_CODE_LEVEL = 9
-"""Older code would refuse the snapshots of sources that set a threshold of schema drift."""
+OLDEST_CODE_LEVEL = 10
+"""Older code would not heed the rows of rate limiters that adapt."""
 
 RATES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
 

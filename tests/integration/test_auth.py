@@ -9,11 +9,12 @@ import pytest
 from ingest_core.execution.fetch import Fetcher
 from ingest_core.execution.ports import CredentialMissing, NotSent, Request
 from ingest_core.execution.request import Caller, render_request
-from ingest_core.gate.ports import GateDecision, Permit
+from ingest_core.gate.chain import Gate
+from ingest_core.gate.ports import Asker, GateDecision, Permit
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.local_gate import LocalGate
 from ingest_core.model.codes import AuthLocation, AuthType, BodyFormat, ErrorLevel
-from ingest_core.model.spec import AuthSpec, RateSpec
+from ingest_core.model.spec import AuthSpec
 from ingest_core.transport.auth import DEFAULT_TOKEN_SECONDS, EXPIRY_MARGIN_SECONDS
 from ingest_core.transport.http import HttpUpstream
 from tests.support.credentials import DEMO_NAMES
@@ -172,9 +173,9 @@ class RecordingGate(LocalGate):
         super().__init__()
         self.rates: list[float] = []
 
-    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
+    def acquire(self, gate: Gate, asker: Asker, deadline: timedelta) -> Permit:
         """No wait."""
-        self.rates.append(rate.requests_per_second)
+        self.rates.append(gate.rate.requests_per_second)
         return Permit(GateDecision.ALLOW)
 
 
@@ -187,7 +188,7 @@ def fetch(upstream: HttpUpstream, base_url: str, auth: AuthSpec, gate: LocalGate
         auth=auth.model_dump(mode="json"),
     )
     request = render_request(spec, span("00:00", "06:00"), "*", Caller("c"))
-    Fetcher(spec, spec.rate, gate or RecordingGate(), upstream).fetch(request)
+    Fetcher(spec, gate or RecordingGate(), upstream).fetch(request)
 
 
 @pytest.mark.parametrize(("reference", "rate"), [("env:DEMO_ABSENT", 3.0), ("env:DEMO_KEY", 10.0)])

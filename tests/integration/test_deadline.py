@@ -15,8 +15,7 @@ from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.codes import AuthType, ErrorLevel
-from ingest_core.model.partition import Partition
-from ingest_core.model.spec import AuthSpec, RateSpec
+from ingest_core.model.spec import AuthSpec
 from ingest_core.outbox.ports import MessageRefused, PublisherUnavailable
 from ingest_core.planning.estimate import SizeUnknown
 from ingest_core.transport import webhook
@@ -205,17 +204,9 @@ def test_a_lost_answer_is_a_passing_fault_that_may_have_moved_the_provider(upstr
         )
         request = render_request(spec, span("00:00", "06:00"), "*", Caller("c-1"))
         with pytest.raises(UpstreamError, match=TIMEOUT_MESSAGE) as lost:
-            Fetcher(spec, spec.rate, ScriptedGate(), upstream).fetch(request)
+            Fetcher(spec, ScriptedGate(), upstream).fetch(request)
 
         assert (lost.value.code, lost.value.level, lost.value.moved) == ("ANSWER_LOST", ErrorLevel.L1, True)
-
-
-class AnyRate(ScriptedGate):
-    """A gate that lets everyone through at the planned rate."""
-
-    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
-        """The planned rate."""
-        return planned
 
 
 @pytest.mark.parametrize("script", [SLOW["headers"], SLOW["a chunked body"], SLOW["100 Continue"]])
@@ -225,7 +216,7 @@ def test_a_probe_ends_and_gives_no_size(upstream: HttpUpstream, script: Script) 
 
         def ask() -> None:
             with pytest.raises(SizeUnknown, match=TIMEOUT_MESSAGE):
-                UpstreamProbe(AnyRate(), upstream).ask(spec, span("00:00", "06:00"))
+                UpstreamProbe(ScriptedGate(), upstream).ask(spec, span("00:00", "06:00"))
 
         assert seconds_of(ask) < DEADLINE + SLACK
 

@@ -30,8 +30,9 @@ from ingest_core.store.ledger.checkpoints import checkpoint_json, checkpoint_of
 from tests.models.habit_pages import BEGIN, Killed
 from tests.models.habit_provider import HabitProvider
 from tests.models.habits import Habits, Source, Stop, unit_seconds
-from tests.models.law_sql_bench import LEASE_SECONDS, OpenGate, hurried, spec_of
+from tests.models.law_sql_bench import LEASE_SECONDS, hurried, spec_of
 from tests.models.paging_law import Ended
+from tests.support.upstream import ScriptedGate
 
 NOON = datetime.fromisoformat("2024-01-01T12:00:00+00:00")
 
@@ -253,7 +254,7 @@ class MemoryBench:
         queue, cursors = cast(TaskQueue, MemoryQueue()), cast(CursorStore, MemoryCursors())
         control = cast(WorkControl, MemoryControl(memory))
         try:
-            TaskRunner(queue, self._ledger, cursors, control, OpenGate(), provider, memory.clock, stop).run(task)
+            TaskRunner(queue, self._ledger, cursors, control, ScriptedGate(), provider, memory.clock, stop).run(task)
         except Killed:
             memory.tasks[task.lease.task_id - 1] |= {"status_code": "QUEUED", "last_error": {"message": "killed"}}
         return True

@@ -8,10 +8,7 @@ from threading import Event
 import sqlalchemy as sa
 
 from ingest_core.execution.ports import Run, RunOutcome
-from ingest_core.gate.feedback import Feedback
-from ingest_core.gate.ports import Permit
-from ingest_core.model.partition import Partition
-from ingest_core.model.spec import RateSpec, SpecSnapshot
+from ingest_core.model.spec import SpecSnapshot
 from ingest_core.model.task import Task
 from ingest_core.store.engine.database import Database
 from ingest_core.store.ledger.run_ledger import SqlRunLedger
@@ -30,6 +27,7 @@ from tests.models.habits import Habits, Source, Stop, blocks_of, unit_seconds
 from tests.models.paging_law import Ended
 from tests.support.books import compiled
 from tests.support.tables import clear, rows
+from tests.support.upstream import ScriptedGate
 from tests.support.wiring import runner_of, wire
 from tests.support.working import plan_harvest
 
@@ -46,25 +44,6 @@ def hurried(task: Task) -> Task:
     """The task with time for one page."""
     assert task.budget is not None
     return replace(task, budget=task.budget.model_copy(update={"max_duration_sec": 0}))
-
-
-class OpenGate:
-    """A RateGate that lets everything pass."""
-
-    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
-        """At once."""
-        return Permit.after(timedelta(0))
-
-    def feedback(self, key: str, said: Feedback) -> None:
-        """Nothing follows from it."""
-
-    def closed(self, key: str) -> bool:
-        """Never."""
-        return False
-
-    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
-        """The planned one."""
-        return planned
 
 
 class MortalLedger(SqlRunLedger):
@@ -105,7 +84,7 @@ class SqlBench:
         if task is None:
             return bool(self._stores.reslicer.serve().children) or self._hurry()
         try:
-            runner_of(self._stores, provider, stop, OpenGate()).run(hurried(task) if self._hurried else task)
+            runner_of(self._stores, provider, stop, ScriptedGate()).run(hurried(task) if self._hurried else task)
         except Killed:
             self._database.clock_shift += timedelta(seconds=2 * LEASE_SECONDS)
             queue.give_back_expired()

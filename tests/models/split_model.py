@@ -17,8 +17,7 @@ from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.inspection.probe import UpstreamProbe
 from ingest_core.model.cursor import Coverage
 from ingest_core.model.namespace import harvest_namespace
-from ingest_core.model.partition import Partition
-from ingest_core.model.spec import AuthSpec, RateSpec, SpecSnapshot
+from ingest_core.model.spec import AuthSpec, SpecSnapshot
 from ingest_core.planning.estimate import Estimate, ProbingEstimator, StoredEstimates, WindowPart, probe_budget
 from ingest_core.planning.needs import Need
 from ingest_core.planning.ports import PlanStore, Reslice
@@ -86,13 +85,6 @@ class OneDay:
         return said.get(self.total, {"total": capped})
 
 
-class Gate(ScriptedGate):
-    """A gate that lets everybody pass."""
-
-    def live_rate(self, _partition: Partition, planned: RateSpec) -> RateSpec:
-        return planned
-
-
 class NoStore:
     """A PlanStore that keeps nothing."""
 
@@ -153,7 +145,7 @@ class Harvest:
 
     @property
     def _probe(self) -> UpstreamProbe:
-        return UpstreamProbe(Gate(), self.upstream)
+        return UpstreamProbe(ScriptedGate(), self.upstream)
 
     def _cut(self, piece: Piece) -> list[Piece]:
         reslicer = Reslicer(cast(PlanStore, NoStore()), StrategyRegistry([TimeStrategy()]), self._probe)
@@ -166,7 +158,7 @@ class Harvest:
 
     def _read(self, piece: Piece) -> bool:
         """Whether the slice turned out too big."""
-        fetcher = Fetcher(self.spec, self.spec.rate, Gate(), self.upstream)
+        fetcher = Fetcher(self.spec, ScriptedGate(), self.upstream)
         part, caller, offset = piece.range, Caller("c"), 0
         while True:
             token = str(offset) if offset else paginator_of(self.spec.paging).first()

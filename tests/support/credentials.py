@@ -66,7 +66,7 @@ def first_request(spec: SpecSnapshot) -> Request:
 
 def fetch(upstream: HttpUpstream, spec: SpecSnapshot) -> FetchedPage:
     """Its first page."""
-    fetcher = Fetcher(spec, spec.rate, LocalGate(), upstream, sleep=lambda _seconds: None)
+    fetcher = Fetcher(spec, LocalGate(), upstream, sleep=lambda _seconds: None)
     return fetcher.fetch(first_request(spec))
 
 

@@ -1,10 +1,11 @@
 """Fakes of the ports a fetch goes through: an upstream that answers as told, and a gate that makes askers wait."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ingest_core.execution.ports import Request, Response
+from ingest_core.gate.chain import Gate, Limits
 from ingest_core.gate.feedback import Feedback
-from ingest_core.gate.ports import GateDecision, Permit
+from ingest_core.gate.ports import Asker, GateDecision, Horizon, Permit
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import AuthSpec, RateSpec
 
@@ -33,34 +34,46 @@ class ScriptedUpstream:
 
 
 class ScriptedGate:
-    """A RateGate that makes each asker wait as told, then not at all."""
+    """A RateGate that makes each asker wait as told, then not at all; `today` replaces the planned rate."""
 
-    def __init__(self, *waits: timedelta) -> None:
+    def __init__(self, *waits: timedelta, today: RateSpec | None = None) -> None:
         self.waits = list(waits)
+        self.today = today
         self.turns: list[tuple[str, RateSpec]] = []
-        self.cooldowns: list[tuple[str, timedelta]] = []
         self.heard: list[Feedback] = []
-        self.closures: list[bool] = []
+        self.permits: list[Permit] = []
+        """Permits to give before those of `waits`."""
 
-    def acquire(self, key: str, rate: RateSpec, deadline: timedelta) -> Permit:
-        """The next wait of the script."""
-        self.turns.append((key, rate))
+    def limits(self, partition: Partition, planned: RateSpec) -> Limits:
+        """Today's rate, for everything."""
+        return Limits(self.today or planned, self.today or planned)
+
+    def acquire(self, gate: Gate, asker: Asker, deadline: timedelta) -> Permit:
+        """The next permit or wait of the script."""
+        self.turns.append((gate.key, gate.rate))
+        if self.permits:
+            return self.permits.pop(0)
         wait = self.waits.pop(0) if self.waits else timedelta(0)
-        return Permit(GateDecision.REJECT, wait) if wait > deadline else Permit.after(wait)
+        if wait > deadline:
+            return Permit(GateDecision.REJECT, wait)
+        return Permit(GateDecision.WAIT if wait else GateDecision.ALLOW, wait)
 
-    def feedback(self, key: str, said: Feedback) -> None:
-        """Note that nobody may ask."""
+    def feedback(self, gate: Gate, asker: Asker, said: Feedback) -> None:
+        """Note it."""
         self.heard.append(said)
-        if said.cool_down:
-            self.cooldowns.append((key, said.cool_down))
 
-    def closed(self, key: str) -> bool:
-        """Whether the script says so, once."""
-        return bool(self.closures) and self.closures.pop(0)
+    def closed(self, gate: Gate) -> timedelta:
+        """Never."""
+        return timedelta(0)
 
-    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
-        """Never asked for here."""
-        raise NotImplementedError(f"the run asks for {partition} before it fetches, not the fetcher")
+    def succeeded_since(self, gate: Gate, moment: datetime) -> bool:
+        """Always: each failure counts."""
+        return True
+
+    def estimate(self, gate: Gate, horizon: timedelta, priority: int = 5) -> Horizon:
+        """What the rate gives."""
+        rate = gate.rate.requests_per_second
+        return Horizon(int(rate * horizon.total_seconds()), rate, timedelta(0))
 
 
 def status(code: int, body: bytes = b"", **headers: str) -> Response:

@@ -52,7 +52,7 @@ class Library:
 
 
 def fetcher_of(library: Library, spec: SpecSnapshot) -> Fetcher:
-    return Fetcher(spec, spec.rate, ScriptedGate(), library)
+    return Fetcher(spec, ScriptedGate(), library)
 
 
 def details(library: Library, ids: list[str], spec: SpecSnapshot) -> Details:
@@ -277,7 +277,7 @@ def test_details_cost_what_their_own_rate_says() -> None:
     own = spec.rate.model_copy(update={"cost": 5})
     spec = spec.model_copy(update={"detail": spec.detail.model_copy(update={"rate": own})})
     gate = ScriptedGate()
-    fetcher = Fetcher(spec, spec.rate, gate, Library(listed=["1", "2", "3"]))
+    fetcher = Fetcher(spec, gate, Library(listed=["1", "2", "3"]))
     request = render_request(spec, span("00:00", "06:00"), "0", CALLER)
     fetch_whole(fetcher, Router(spec), request, CALLER)
 

@@ -2,22 +2,26 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
 import pytest
 
-from ingest_core.execution.fetch import MAX_GATE_WAIT, FetchedPage, Fetcher, Spot
+from ingest_core.execution.fetch import CLOSED_JITTER, MAX_GATE_WAIT, FetchedPage, Fetcher, Spot
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Response
 from ingest_core.execution.request import Caller, render_request
 from ingest_core.gate.feedback import UNTOLD_COOL_DOWN
+from ingest_core.gate.ports import GateDecision, Permit
+from ingest_core.gate.state import CloseReason
 from ingest_core.gate.taxonomy import UpstreamError
 from ingest_core.model.codes import ErrorLevel
-from ingest_core.model.spec import RateSpec
-from tests.support.specs import crossref_spec, span
+from ingest_core.model.spec import QueryCost, RateSpec
+from tests.support.specs import at, crossref_spec, span
 from tests.support.upstream import PAGE, ScriptedGate, ScriptedUpstream, status
 
 SPEC = crossref_spec(retry={"max_attempts": 3, "initial_seconds": 0.0, "max_seconds": 0.0, "jitter": 0.0})
+NOW = at("12:00")
 REQUEST = render_request(SPEC, span("00:00", "06:00"), "*", Caller("c"))
 
 
@@ -26,10 +30,10 @@ class Bench:
 
     def __init__(self, *answers: Response | Exception, waits: tuple[timedelta, ...] = ()) -> None:
         self.upstream = ScriptedUpstream(*answers)
-        self.gate = ScriptedGate(*waits)
-        self.slept: list[float] = []
         self.rate = RateSpec(requests_per_second=3, burst=2)
-        self.fetcher = Fetcher(SPEC, self.rate, self.gate, self.upstream, sleep=self.slept.append)
+        self.gate = ScriptedGate(*waits, today=self.rate)
+        self.slept: list[float] = []
+        self.fetcher = Fetcher(SPEC, self.gate, self.upstream, sleep=self.slept.append)
 
     def fetch(self, *, repeatable: bool = True) -> FetchedPage:
         return self.fetcher.fetch(REQUEST, Spot(repeatable=repeatable))
@@ -56,19 +60,21 @@ def test_a_page_comes_through_the_gate_at_todays_rate() -> None:
 
 
 def test_the_rate_belongs_to_the_source_with_its_credential() -> None:
-    spec = crossref_spec(auth={"type": "API_KEY", "credential_ref": "env:KEY"})
+    spec, gate = crossref_spec(auth={"type": "API_KEY", "credential_ref": "env:KEY"}), ScriptedGate()
+    Fetcher(spec, gate, ScriptedUpstream()).fetch(render_request(spec, span("00:00", "06:00"), "*", Caller("c")))
 
-    assert Fetcher(spec, spec.rate, ScriptedGate(), ScriptedUpstream()).rate_key == "crossref:env:KEY"
+    assert [key for key, _ in gate.turns] == ["crossref:env:KEY"]
 
 
 def test_a_slower_rate_that_was_asked_for_has_a_queue_of_its_own_before_the_common_one() -> None:
     """Its turns would slow everybody down in the common queue, where one of them lasts so long."""
     slow = SPEC.model_copy(update={"rate": RateSpec(requests_per_second=0.5, burst=4, asked_for=True)})
-    today, gate, slept = RateSpec(requests_per_second=3, burst=2), ScriptedGate(timedelta(seconds=2)), list[float]()
-    fetcher = Fetcher(slow, today, gate, ScriptedUpstream(), sleep=slept.append)
+    today, slept = RateSpec(requests_per_second=3, burst=2), list[float]()
+    gate = ScriptedGate(timedelta(seconds=2), today=today)
+    fetcher = Fetcher(slow, gate, ScriptedUpstream(), sleep=slept.append)
     fetcher.fetch(REQUEST)
 
-    own = (f"crossref:asked:{slow.fingerprint}", RateSpec(requests_per_second=0.5, burst=1))
+    own = (f"crossref:asked:{slow.fingerprint}", RateSpec(requests_per_second=0.5, burst=1, quota_cost=0))
     assert gate.turns == [own, ("crossref:-", today)]
     assert (slept, fetcher.tally.waited) == ([2.0], timedelta(seconds=2))
 
@@ -78,7 +84,7 @@ def test_a_turn_of_a_slower_rate_that_is_far_off_is_the_queues_to_wait_for() -> 
     gate, upstream = ScriptedGate(timedelta(seconds=1000)), ScriptedUpstream()
 
     with pytest.raises(UpstreamError) as refused:
-        Fetcher(slow, SPEC.rate, gate, upstream).fetch(REQUEST)
+        Fetcher(slow, gate, upstream).fetch(REQUEST)
 
     assert (refused.value.code, upstream.requests) == ("RATE_WAIT", [])
 
@@ -86,10 +92,9 @@ def test_a_turn_of_a_slower_rate_that_is_far_off_is_the_queues_to_wait_for() -> 
 @pytest.mark.parametrize(("reference", "rate"), [("env:KNOWN", 10.0), ("env:NOT_SET", 3.0)])
 def test_a_caller_the_provider_knows_may_ask_faster(reference: str, rate: float) -> None:
     spec = crossref_spec(auth={"type": "API_KEY", "credential_ref": reference, "name": "key", "optional": True})
-    gate = ScriptedGate()
-    today = RateSpec(requests_per_second=3, burst=2, with_credential_per_second=10)
+    gate = ScriptedGate(today=RateSpec(requests_per_second=3, burst=2, with_credential_per_second=10))
     request = render_request(spec, span("00:00", "06:00"), "*", Caller("c"))
-    Fetcher(spec, today, gate, ScriptedUpstream()).fetch(request)
+    Fetcher(spec, gate, ScriptedUpstream()).fetch(request)
 
     assert [turn.requests_per_second for _, turn in gate.turns] == [rate]
 
@@ -149,7 +154,7 @@ class TestWhatTheBodySays:
 
     def fetch(self, *answers: Response) -> FetchedPage:
         upstream = ScriptedUpstream(*answers)
-        return Fetcher(self.SPEC, self.SPEC.rate, ScriptedGate(), upstream).fetch(REQUEST)
+        return Fetcher(self.SPEC, ScriptedGate(), upstream).fetch(REQUEST)
 
     def test_a_404_that_says_nothing_was_found_is_an_empty_page(self) -> None:
         fetched = self.fetch(status(404, b'{"message": "nothing found"}'))
@@ -293,27 +298,117 @@ def test_an_answer_that_was_lost_is_not_out_of_reach() -> None:
 
 
 @pytest.mark.parametrize("code", [429, 503])
-def test_retry_after_cools_the_gate_down_for_everybody(code: int) -> None:
+def test_the_limiter_is_told_of_retry_after(code: int) -> None:
     bench = Bench(status(code, retry_after="7"))
     bench.fetch()
 
-    assert bench.gate.cooldowns == [("crossref:-", timedelta(seconds=7))]
+    told = bench.gate.heard[0]
+    assert (told.closes, told.closing(NOW)) == (CloseReason.RETRY_AFTER, NOW + timedelta(seconds=7))
 
 
 @pytest.mark.parametrize("headers", [{}, {"retry_after": "0"}, {"retry_after": "soon"}], ids=str)
-def test_too_many_requests_cool_the_gate_down_also_where_no_wait_is_said(headers: dict[str, str]) -> None:
+def test_too_many_requests_close_the_limiter_also_where_no_wait_is_stated(headers: dict[str, str]) -> None:
     bench = Bench(status(429, b"", **headers))
     bench.fetch()
 
-    assert bench.gate.cooldowns == [("crossref:-", UNTOLD_COOL_DOWN)]
+    assert bench.gate.heard[0].closing(NOW) == NOW + UNTOLD_COOL_DOWN
 
 
 @pytest.mark.parametrize("code", [500, 503])
-def test_another_failure_without_a_wait_cools_nothing_down(code: int) -> None:
+def test_another_failure_without_a_wait_closes_nothing(code: int) -> None:
     bench = Bench(status(code))
     bench.fetch()
 
-    assert bench.gate.cooldowns == []
+    assert (bench.gate.heard[0].failed, bench.gate.heard[0].closes) == (True, None)
+
+
+@pytest.mark.parametrize("fault", [NotSent("no route"), AnswerLost("cut")])
+def test_the_limiter_is_told_that_no_answer_came(fault: Exception) -> None:
+    bench = Bench(fault)
+    bench.fetch()
+
+    assert [(told.status, told.failed) for told in bench.gate.heard] == [(None, True), (200, False)]
+
+
+def test_429_passes_whatever_the_sources_list_says() -> None:
+    spec = SPEC.model_copy(update={"retry": SPEC.retry.model_copy(update={"retry_statuses": [500]})})
+    upstream = ScriptedUpstream(status(429))
+
+    assert Fetcher(spec, ScriptedGate(), upstream).fetch(REQUEST).page.items == [{"DOI": "a"}]
+
+
+REFUSING = RateSpec(requests_per_second=3, burst=2, refusal_statuses=[403], remaining_header="x-left")
+
+
+@pytest.mark.parametrize("headers", [{"retry_after": "7"}, {"x_left": "0"}], ids=str)
+def test_a_403_is_a_refusal_of_our_rate_where_its_headers_say_so(headers: dict[str, str]) -> None:
+    upstream, gate = ScriptedUpstream(status(403, b"", **headers)), ScriptedGate(today=REFUSING)
+
+    assert Fetcher(SPEC, gate, upstream).fetch(REQUEST).page.items == [{"DOI": "a"}]
+    assert gate.heard[0].refused
+
+
+def test_a_403_without_such_headers_is_fatal() -> None:
+    gate = ScriptedGate(today=REFUSING)
+    with pytest.raises(UpstreamError) as failed:
+        Fetcher(SPEC, gate, ScriptedUpstream(status(403, b"", x_left="3"))).fetch(REQUEST)
+
+    assert (failed.value.level, gate.heard[0].refused) == (ErrorLevel.L4, False)
+
+
+@pytest.mark.parametrize("code", [200, 403])
+def test_words_that_refuse_our_rate_are_heard_by_the_limiter(code: int) -> None:
+    spec = crossref_spec(
+        retry=SPEC.retry.model_dump(mode="json"),
+        response={"errors": [{"path": "$.error", "matches": "too fast", "effect": "RATE_LIMIT"}]},
+    )
+    gate = ScriptedGate()
+    fetched = Fetcher(spec, gate, ScriptedUpstream(status(code, b'{"error": "too fast"}'))).fetch(REQUEST)
+
+    assert fetched.page.items == [{"DOI": "a"}]
+    assert [told.refused for told in gate.heard] == [True, False]
+
+
+def test_in_an_outage_a_request_is_not_repeated_at_once() -> None:
+    bench = Bench(status(503), status(503))
+    bench.gate.permits = [Permit(GateDecision.ALLOW, failures=2)]
+    error = bench.failure()
+
+    assert (error.level, error.final, bench.sent) == (ErrorLevel.L1, True, 1)
+
+
+def test_a_request_that_tries_an_open_circuit_is_not_repeated() -> None:
+    bench = Bench(NotSent("no route"))
+    bench.gate.permits = [Permit(GateDecision.ALLOW, probes=True)]
+
+    assert (bench.failure().final, bench.sent) == (True, 1)
+
+
+def test_a_closed_limiter_is_waited_for_if_it_opens_soon() -> None:
+    bench = Bench()
+    bench.gate.permits = [Permit(GateDecision.LATER, timedelta(seconds=4)), Permit(GateDecision.ALLOW)]
+    bench.fetch()
+
+    (slept,) = bench.slept
+    assert 4 <= slept <= 4 * (1 + CLOSED_JITTER)
+
+
+def test_a_closed_limiter_is_no_fault_of_the_task() -> None:
+    bench = Bench()
+    bench.gate.permits = [Permit(GateDecision.REJECT, timedelta(hours=1), CloseReason.CIRCUIT)]
+    error = bench.failure()
+
+    assert (error.code, error.closed, error.retry_after) == ("RATE_WAIT", CloseReason.CIRCUIT, timedelta(hours=1))
+    assert "patra gate show crossref:-" in str(error)
+
+
+def test_a_request_costs_what_the_first_rule_that_fits_says() -> None:
+    costs = [QueryCost(param="search", quota_cost=10), QueryCost(param="filter", matches="[.]search:", cost=2)]
+    gate = ScriptedGate(today=RateSpec(requests_per_second=3, burst=2, query_costs=costs))
+    for query in ([("search", "x")], [("filter", "title.search:x")], [("filter", "from:1")]):
+        Fetcher(SPEC, gate, ScriptedUpstream()).fetch(replace(REQUEST, query=query))
+
+    assert [(rate.cost, rate.quota_cost) for _, rate in gate.turns] == [(1, 10), (2, 1), (1, 1)]
 
 
 def test_too_many_requests_are_counted() -> None:
@@ -367,10 +462,3 @@ def test_a_mistake_of_the_gate_is_not_taken_for_the_providers(monkeypatch: pytes
 
     with pytest.raises(ZeroDivisionError):
         bench.fetch()
-
-
-def test_a_turn_waited_for_is_worth_nothing_when_the_provider_has_closed_meanwhile() -> None:
-    bench = Bench(waits=(timedelta(seconds=3), timedelta(seconds=60)))
-    bench.gate.closures = [True, False]
-    bench.fetch()
-    assert (bench.slept, len(bench.gate.turns), bench.sent) == ([3.0, 60.0], 2, 1)

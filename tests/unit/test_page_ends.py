@@ -29,7 +29,7 @@ def fetcher_of(*answers: Response, **pagination: Any) -> Fetcher:
     """A fetcher whose pages hold two works, with a doubt about full last ones."""
     usual = {"page_size": SIZE, "position": "CLIENT", "tail_probe": True, "has_more_path": "$.message.more"}
     spec = crossref_spec(pagination={**usual, **pagination}, retry=PATIENT)
-    return Fetcher(spec, spec.rate, ScriptedGate(), ScriptedUpstream(*answers))
+    return Fetcher(spec, ScriptedGate(), ScriptedUpstream(*answers))
 
 
 def fetch(fetcher: Fetcher) -> Any:

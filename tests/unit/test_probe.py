@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ingest_core.execution.ports import NotSent, Response
+from ingest_core.gate.chain import Limits
 from ingest_core.inspection.probe import CORRELATION, MOST_CREDIBLE, UpstreamProbe
 from ingest_core.model.codes import Operation
 from ingest_core.model.id_range import IdRange
@@ -25,16 +26,16 @@ LIVE = RateSpec(requests_per_second=7, burst=1)
 
 
 class LiveGate(ScriptedGate):
-    """A gate that also knows today's rate."""
+    """A gate that also notes whose limits are asked for."""
 
     def __init__(self, *waits: timedelta) -> None:
-        super().__init__(*waits)
+        super().__init__(*waits, today=LIVE)
         self.asked: list[tuple[Partition, RateSpec]] = []
 
-    def live_rate(self, partition: Partition, planned: RateSpec) -> RateSpec:
+    def limits(self, partition: Partition, planned: RateSpec) -> Limits:
         """Today's rate, whatever was planned."""
         self.asked.append((partition, planned))
-        return LIVE
+        return super().limits(partition, planned)
 
 
 class Bench:
@@ -171,16 +172,16 @@ class TestTheGate:
     def test_a_turn_that_is_too_far_off_is_not_waited_for(self) -> None:
         bench = Bench(waits=(timedelta(hours=1),))
 
-        with pytest.raises(SizeUnknown, match="the next turn"):
+        with pytest.raises(SizeUnknown, match="the next permit"):
             bench.ask()
         assert bench.upstream.requests == []
 
-    def test_too_many_requests_cool_the_gate_down_for_everybody(self) -> None:
+    def test_the_limiter_is_told_of_too_many_requests(self) -> None:
         bench = Bench(status(429, retry_after="7"))
 
         with pytest.raises(SizeUnknown, match="429"):
             bench.ask()
-        assert bench.gate.cooldowns == [("crossref:-", timedelta(seconds=7))]
+        assert [(told.refused, told.retry_after) for told in bench.gate.heard] == [(True, timedelta(seconds=7))]
 
 
 FAILURES: dict[str, Response | Exception] = {
@@ -279,7 +280,7 @@ def test_records_that_cannot_be_mapped_are_no_size(monkeypatch: pytest.MonkeyPat
         Bench(page("00:00:00", "00:30:00", "01:00:00", "01:30:00")).ask(UNCOUNTED)
 
 
-@pytest.mark.parametrize("broken", ["live_rate", "acquire", "feedback"])
+@pytest.mark.parametrize("broken", ["limits", "acquire", "feedback"])
 def test_a_mistake_of_our_own_store_is_not_taken_for_the_providers(
     monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:

@@ -106,7 +106,7 @@ def test_every_key_of_a_block_is_known_under_the_name_files_use(kind: Any) -> No
 
     assert {kind.model.model_fields[key].alias or key for key in kind.keys} <= set(known)
     assert {"for", "effective_from", "effective_to"} <= set(known)
-    assert not {"scope", "scope_text", "functions"} & set(known)
+    assert not {"gate_scope", "scope_text", "functions"} & set(known)
 
 
 def whole_numbers() -> Iterator[Any]:

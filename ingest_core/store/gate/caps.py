@@ -5,10 +5,8 @@ from collections.abc import Callable
 
 from ingest_core.model.partition import Partition
 from ingest_core.model.spec import RateSpec
-from ingest_core.store.gate.rate_gate import SqlRateGate
-
-FRESH_SECONDS = 10.0
-"""Seconds after which a changed cap is noticed."""
+from ingest_core.store.engine.database import Database
+from ingest_core.store.gate.live_limits import LiveLimits
 
 _NO_RATE = RateSpec(requests_per_second=1, burst=1)
 
@@ -16,15 +14,9 @@ _NO_RATE = RateSpec(requests_per_second=1, burst=1)
 class LiveCaps:
     """The caps in force, read again now and then."""
 
-    def __init__(self, gate: SqlRateGate, clock: Callable[[], float] = time.monotonic) -> None:
-        self._gate = gate
-        self._clock = clock
-        self._known: dict[Partition, tuple[float, int | None]] = {}
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = LiveLimits(database, clock)
 
     def __call__(self, partition: Partition) -> int | None:
         """The partition's cap; none where there is none."""
-        read_at, cap = self._known.get(partition, (float("-inf"), None))
-        if self._clock() - read_at > FRESH_SECONDS:
-            cap = self._gate.live_rate(partition, _NO_RATE).max_concurrency
-            self._known[partition] = (self._clock(), cap)
-        return cap
+        return self._limits.of(partition, _NO_RATE).own.max_concurrency

@@ -36,6 +36,7 @@ def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "acceptedPage": _page_json(checkpoint.accepted_page),
         "endSignal": checkpoint.end_signal.value if checkpoint.end_signal else None,
         "weakEnd": checkpoint.weak_end,
+        "failedAt": format_instant(checkpoint.failed_at) if checkpoint.failed_at else None,
     }
 
 
@@ -69,6 +70,7 @@ def checkpoint_of(value: dict[str, Any] | None) -> Checkpoint:
         accepted_page=_page_of(value.get("acceptedPage")),
         end_signal=EndSignal(value["endSignal"]) if value.get("endSignal") else None,
         weak_end=value.get("weakEnd", False),
+        failed_at=parse_instant(value["failedAt"]) if value.get("failedAt") else None,
     )
 
 

@@ -117,7 +117,7 @@ def due_work(
 
 def take_due(connection: sa.Connection, now: datetime, due: Due, caps: Caps, slot: SlotCaps | None = None) -> list[int]:
     """The id of one of these tasks, locked, unless its partition is paused or its cap is reached."""
-    control = connection.execute(_control_query(), partition_values(due.partition)).first()
+    control = connection.execute(_control_query(), {"now": now, **partition_values(due.partition)}).first()
     if control is None:
         return []
     if slot is not None and not _has_room(connection, due.partition, slot):
@@ -206,7 +206,7 @@ def _heads(
     """Every active partition's first due priority, by one probe of the index each."""
     heads = []
     query = _heads_query(sourced=source is not None, least_urgent=least_urgent)
-    for row in connection.execute(query, {"source": source} if source else {}).all():
+    for row in connection.execute(query, {"now": now, **({"source": source} if source else {})}).all():
         if row.priority is not None and row.provenance_code not in excluding:
             served = (
                 row.claimed_at if row.claimed_at and row.claimed_at <= now else None
@@ -227,7 +227,7 @@ def _heads_query(*, sourced: bool, least_urgent: bool) -> sa.Select[Any]:
     due_at = _first(mine, ing_task.c.scheduled_at).correlate(control).scalar_subquery()
     known = (*_named(control), control.c.id, control.c.claimed_at)
     query = sa.select(*known, first.label("priority"), due_at.label("due"))
-    query = query.where(control.c.control_code == ControlState.ACTIVE.value)
+    query = query.where(control.c.control_code == ControlState.ACTIVE.value, _open())
     return query.where(control.c.provenance_code == sa.bindparam("source")) if sourced else query
 
 
@@ -284,12 +284,20 @@ def _control_query() -> sa.Select[Any]:
     """The control of a partition that may work; built once."""
     control = ing_partition_control
     mine = (control.c[name] == sa.bindparam(name) for name in PARTITION_COLUMNS)
-    return sa.select(control.c.id).where(*mine, control.c.control_code == ControlState.ACTIVE.value)
+    return sa.select(control.c.id).where(*mine, control.c.control_code == ControlState.ACTIVE.value, _open())
 
 
-def active_partitions(connection: sa.Connection, source: str | None) -> list[Partition]:
-    """The partitions that may work."""
-    return [_partition(row) for row in connection.execute(_active(sa.select(*_named(ing_partition_control)), source))]
+def _open() -> sa.ColumnElement[bool]:
+    """Whether no rate limiter of the partition is closed."""
+    closed_until = ing_partition_control.c.closed_until
+    return sa.or_(closed_until.is_(None), closed_until <= sa.bindparam("now"))
+
+
+def active_partitions(connection: sa.Connection, source: str | None) -> list[tuple[Partition, datetime | None]]:
+    """The partitions that may work, and until when a rate limiter of theirs is closed."""
+    control = ing_partition_control
+    query = _active(sa.select(*_named(control), control.c.closed_until), source)
+    return [(_partition(row), row.closed_until) for row in connection.execute(query)]
 
 
 def _named(table: sa.Table) -> list[sa.Column[Any]]:

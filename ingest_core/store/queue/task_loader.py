@@ -98,6 +98,7 @@ def _task(
         expr_hash=row.expr_hash,
         checkpoint=checkpoint_of(row.checkpoint),
         attempt_no=row.attempt_count + 1,
+        priority=row.priority,
         params=row.params,
         range=range_of(row.params.get("range")) if spec.window else None,
         ids=values_of(row.expr_snapshot, ID_FIELD) if spec.window is None else (),

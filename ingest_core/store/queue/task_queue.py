@@ -226,13 +226,15 @@ class SqlTaskQueue:
         """How long until a lease or a scheduled task may come free; none when nothing is under way."""
         with self._database.read() as connection:
             now = self._database.now(connection)
-            due = [
-                moment
-                for partition in active_partitions(connection, source)
-                if partition.provenance_code not in excluding
-                for column, states in ((ing_task.c.leased_until, _LEASED), (ing_task.c.scheduled_at, ["QUEUED"]))
-                if (moment := _earliest(connection, in_partition(ing_task, partition), column, states)) is not None
-            ]
+            due: list[datetime] = []
+            for partition, closed_until in active_partitions(connection, source):
+                if partition.provenance_code in excluding:
+                    continue
+                mine = in_partition(ing_task, partition)
+                expires = _earliest(connection, mine, ing_task.c.leased_until, _LEASED)
+                starts = _earliest(connection, mine, ing_task.c.scheduled_at, [TaskStatus.QUEUED.value])
+                opens = starts and max(starts, closed_until or starts)
+                due += filter(None, (expires, opens))
         return max(min(due) - now, timedelta(0)) if due else None
 
 

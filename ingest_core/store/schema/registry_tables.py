@@ -261,7 +261,23 @@ reg_prov_rate_limit_cfg = _scoped(
     sa.Column("remaining_header", code()),
     sa.Column("reset_header", code()),
     sa.Column("reset_kind_code", code(32)),
-    later=(sa.Column("permit_cost", sa.Integer), sa.Column("max_concurrency", sa.Integer)),
+    later=(
+        sa.Column("permit_cost", sa.Integer),
+        sa.Column("max_concurrency", sa.Integer),
+        sa.Column("hourly_quota", sa.Integer),
+        sa.Column("quota_cost", sa.Integer),
+        sa.Column("quota_margin", sa.Double),
+        sa.Column("quota_reset_hour", sa.Integer),
+        sa.Column("query_costs", json_value()),
+        sa.Column("scope_code", code(32)),
+        sa.Column("share_name", code()),
+        sa.Column("demote_factor", sa.Double),
+        sa.Column("cool_down_ms", sa.Integer),
+        sa.Column("open_time_ms", sa.Integer),
+        sa.Column("interval_header", code()),
+        sa.Column("concurrency_header", code()),
+        sa.Column("refusal_statuses", json_value()),
+    ),
 )
 
 reg_prov_batching_cfg = _scoped(

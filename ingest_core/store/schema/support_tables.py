@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from ingest_core.store.engine.types import Utc, code, json_value, long_text
+from ingest_core.store.engine.types import BigId, Utc, code, json_value, long_text
 from ingest_core.store.schema.ingest_tables import HASH, _id, _partition, _times, _up
 from ingest_core.store.schema.registry_tables import metadata
 
@@ -100,11 +100,39 @@ ing_rate_gate = sa.Table(
     "ing_rate_gate",
     metadata,
     sa.Column("rate_key", code(200), primary_key=True),
-    sa.Column("tat", Utc, nullable=False),
-    sa.Column("cooldown_until", Utc, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
     sa.Column("rate_per_sec", sa.Double),
     sa.Column("last_changes", json_value()),
+    sa.Column("counted_at", Utc),
+    sa.Column("tokens", sa.Double),
+    sa.Column("rate_now", sa.Double),
+    sa.Column("warm_from", Utc),
+    sa.Column("changed_at", Utc),
+    sa.Column("step", sa.Double),
+    sa.Column("rate_before", sa.Double),
+    sa.Column("decreases", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("stated_rate", sa.Double),
+    sa.Column("operator_rate", sa.Double),
+    sa.Column("stated_concurrency", sa.Integer),
+    sa.Column("closed_until", Utc),
+    sa.Column("closed_reason", code(32)),
+    sa.Column("failures", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("failed_by", json_value()),
+    sa.Column("success_at", Utc),
+    sa.Column("circuit_code", code(32), nullable=False, server_default="CLOSED"),
+    sa.Column("circuit_until", Utc),
+    sa.Column("circuit_seconds", sa.Double, nullable=False, server_default="0"),
+    sa.Column("low_since", Utc),
+)
+
+ing_gate_use = sa.Table(
+    "ing_gate_use",
+    metadata,
+    _id(),
+    sa.Column("rate_key", code(200), nullable=False),
+    *_partition(),
+    sa.UniqueConstraint("rate_key", "provenance_code", "endpoint_name", "operation_code", name="uk_gate_use"),
+    sa.Index("idx_gate_use_partition", "provenance_code", "endpoint_name", "operation_code"),
 )
 
 ing_quota_ledger = sa.Table(
@@ -117,7 +145,23 @@ ing_quota_ledger = sa.Table(
     sa.Column("used_count", sa.BigInteger, nullable=False),
     sa.Column("reserved_count", sa.BigInteger, nullable=False),
     *_times(),
-    sa.UniqueConstraint("rate_key", "quota_window_from", name="uk_quota_window"),
+    sa.UniqueConstraint("rate_key", "quota_window_from", "quota_window_to", name="uk_quota_window"),
+)
+
+ing_quota_reservation = sa.Table(
+    "ing_quota_reservation",
+    metadata,
+    _id(),
+    sa.Column("plan_id", BigId, nullable=False),
+    sa.Column("rate_key", code(200), nullable=False),
+    sa.Column("quota_window_from", Utc, nullable=False),
+    sa.Column("quota_window_to", Utc, nullable=False),
+    sa.Column("priority", sa.Integer, nullable=False),
+    sa.Column("reserved_count", sa.BigInteger, nullable=False),
+    sa.Column("used_count", sa.BigInteger, nullable=False),
+    *_times(),
+    sa.UniqueConstraint("plan_id", "rate_key", "quota_window_from", "quota_window_to", name="uk_quota_reservation"),
+    sa.Index("idx_quota_reservation_key", "rate_key", "quota_window_to"),
 )
 
 ing_partition_control = sa.Table(
@@ -130,6 +174,7 @@ ing_partition_control = sa.Table(
     sa.Column("version", sa.Integer, nullable=False, server_default="0"),
     *_times(),
     sa.Column("claimed_at", Utc),
+    sa.Column("closed_until", Utc),
     sa.UniqueConstraint("provenance_code", "endpoint_name", "operation_code", name="uk_partition_control"),
 )
 

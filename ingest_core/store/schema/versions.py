@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DEMO = "DEMO"
 """The purpose of a database that a demo made and may clear."""
 
-SCHEMA_LEVEL = 9
+SCHEMA_LEVEL = 10
 """The level of the schema this code was written for; raised with every migration."""
 
 

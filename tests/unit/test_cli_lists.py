@@ -16,7 +16,7 @@ from flows.cli.main import run
 from flows.cli.screen import Screen
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.shift import Bounds
-from ingest_core.gate.ports import RateLimiter
+from ingest_core.gate.ports import QuotaShown, RateLimiter
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.message import MessageEntry
 from ingest_core.model.progress import PartitionStatus, TaskProgress
@@ -28,6 +28,15 @@ NOW = datetime(2026, 1, 9, 6, 3, 7, tzinfo=UTC)
 LONG_ID = "10.17070/aeaas.2014.12.36.103.w1308-a-long-suffix-of-a-long-id"
 SOURCE, ENDPOINT = "a_source_with_a_long_code", "an_endpoint_with_a_long_name"
 URL = "https://api.example.org/works?cursor=AoJ/4Mjs6K7gAj8maHR0cDovL2R4LmRvaS5vcmc"
+
+
+def rate_limiter(key: str, changes: list[dict[str, Any]]) -> RateLimiter:
+    """A rate limiter that is closed, with a quota."""
+    quota = QuotaShown(limit=100_000, used=99_000, reserved=1_000, resets_at=NOW)
+    return RateLimiter(
+        key, 0.5, 10.0, None, None, 3, NOW, "REMAINING_ZERO", "CLOSED", 0, quota, [f"{SOURCE}/works/HARVEST"], changes
+    )
+
 
 APP = SimpleNamespace(
     readside=SimpleNamespace(
@@ -67,14 +76,9 @@ APP = SimpleNamespace(
         ]
     ),
     rates=SimpleNamespace(
-        entries=lambda: [RateLimiter(f"{SOURCE}:env:A_SECRET_WITH_A_LONG_NAME", 0.5, 10.0, NOW, None, [])],
-        entry=lambda key: RateLimiter(
-            key,
-            5.0,
-            None,
-            NOW,
-            10,
-            [{"at": "2026-01-09T06:03:07.000000Z", "by": "ann", "change": "clear", "reason": URL}],
+        entries=lambda: [rate_limiter(f"{SOURCE}:env:A_SECRET_WITH_A_LONG_NAME", [])],
+        entry=lambda key: rate_limiter(
+            key, [{"at": "2026-01-09T06:03:07.000000Z", "by": "ann", "change": "clear", "reason": URL}]
         ),
     ),
     registry=SimpleNamespace(

@@ -104,7 +104,7 @@ def _check_query_costs(rules_said: list[dict[str, Any]], rules: BlockRules) -> N
             "write a shorter pattern, such as '[.]search:'",
         )  # fmt: skip
         rules.need(
-            "cost" in said or "quota_cost" in said, "QUERY_COST_EMPTY", f"query_costs[{number}]", said,
+            "cost" in said or "quota_cost" in said, "QUERY_COST_EMPTY", f"query_costs[{number}]", said["param"],
             "the rule names neither cost nor quota_cost", "add quota_cost, such as {param: search, quota_cost: 10}",
         )  # fmt: skip
 

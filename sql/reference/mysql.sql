@@ -314,6 +314,8 @@ CREATE INDEX idx_quota_reservation_key ON ing_quota_reservation (rate_key, quota
 
 CREATE TABLE ing_rate_gate (
     rate_key VARCHAR(200) COLLATE utf8mb4_0900_bin NOT NULL,
+    tat DATETIME(6) NOT NULL,
+    cooldown_until DATETIME(6) NOT NULL,
     updated_at DATETIME(6) NOT NULL,
     rate_per_sec DOUBLE,
     last_changes JSON,

@@ -314,6 +314,8 @@ CREATE INDEX idx_quota_reservation_key ON ing_quota_reservation (rate_key, quota
 
 CREATE TABLE ing_rate_gate (
     rate_key VARCHAR(200) COLLATE "C" NOT NULL,
+    tat TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+    cooldown_until TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     updated_at TIMESTAMP(6) WITH TIME ZONE NOT NULL,
     rate_per_sec DOUBLE PRECISION,
     last_changes JSONB,

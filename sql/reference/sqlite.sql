@@ -314,6 +314,8 @@ CREATE INDEX idx_quota_reservation_key ON ing_quota_reservation (rate_key, quota
 
 CREATE TABLE ing_rate_gate (
     rate_key VARCHAR(200) NOT NULL,
+    tat BIGINT NOT NULL,
+    cooldown_until BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     rate_per_sec DOUBLE,
     last_changes JSON,

@@ -66,10 +66,6 @@ ALTER TABLE ing_rate_gate ADD COLUMN low_since DATETIME(6);
 
 UPDATE ing_rate_gate SET closed_until = cooldown_until, closed_reason = 'RETRY_AFTER';
 
-ALTER TABLE ing_rate_gate DROP COLUMN tat;
-
-ALTER TABLE ing_rate_gate DROP COLUMN cooldown_until;
-
 ALTER TABLE ing_partition_control ADD COLUMN closed_until DATETIME(6);
 
 DROP TABLE ing_quota_ledger;

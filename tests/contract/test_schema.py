@@ -49,7 +49,8 @@ TABLES = {
     "reg_prov_slicing_cfg", "reg_expr_field_dict", "sys_dict_type", "sys_dict_item", "sys_dict_item_alias",
     "ing_schedule_instance", "ing_plan", "ing_plan_slice", "ing_task", "ing_task_run", "ing_task_run_batch",
     "ing_cursor", "ing_cursor_event", "ing_item", "ing_outbox_message", "ing_quarantine", "ing_signal",
-    "ing_reslice_request", "ing_rate_gate", "ing_quota_ledger", "ing_partition_control", "ing_estimate", "ing_arrival",
+    "ing_reslice_request", "ing_rate_gate", "ing_gate_use", "ing_quota_ledger", "ing_quota_reservation",
+    "ing_partition_control", "ing_estimate", "ing_arrival",
 }
 # fmt: on
 

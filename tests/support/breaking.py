@@ -17,7 +17,7 @@ B = TypeVar("B")
 
 PATIENCE_SECONDS = 0.1
 DEADLINE_SECONDS = 120
-MOST_STEPS = 400
+MOST_STEPS = 800
 
 
 class Crash(Exception):

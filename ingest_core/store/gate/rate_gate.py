@@ -196,7 +196,7 @@ class SqlRateGate:
             now = self._database.now(connection)
             fresh = values_of(GateState.fresh(gate.rate, now), now)
             insert = insert_new(self._database.dialect_name, ing_rate_gate, "rate_key")
-            connection.execute(insert.values(rate_key=gate.key, **fresh))
+            connection.execute(insert.values(rate_key=gate.key, tat=now, cooldown_until=now, **fresh))
             row = connection.execute(locked(by_key(gate.key))).one()
         return row, self._database.now(connection)
 

@@ -100,6 +100,8 @@ ing_rate_gate = sa.Table(
     "ing_rate_gate",
     metadata,
     sa.Column("rate_key", code(200), primary_key=True),
+    sa.Column("tat", Utc, nullable=False),
+    sa.Column("cooldown_until", Utc, nullable=False),
     sa.Column("updated_at", Utc, nullable=False),
     sa.Column("rate_per_sec", sa.Double),
     sa.Column("last_changes", json_value()),

@@ -82,6 +82,8 @@ EXECUTION = {
     "ing_rate_gate": meaning(
         "One rate limiter: all workers of an installation take their permits from its row.",
         rate_key="Source and credential reference, such as `crossref:-`; behind a slash, a slower limiter of one endpoint and operation.",
+        tat="When the row was first written (UTC); versions before schema level 10 kept reserved permits here.",
+        cooldown_until="The same; earlier versions kept Retry-After here.",
         updated_at="When the row was last changed (UTC).",
         rate_per_sec="Permits per second that the Registry allowed at the last request; null before the first.",
         last_changes="What changed its rate, closed or opened it, with the time and the reason (JSON); the newest 20.",

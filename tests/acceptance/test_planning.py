@@ -193,11 +193,11 @@ class TestDryRun:
         assert (report["strategy"], report["campaign"]) == ("TIME", "crossref-works-2026-01-01-2026-01-05")
 
     def test_with_probe_it_says_the_providers_counts_and_keeps_none(self, patra: Patra, quiet_sandbox: Sandbox) -> None:
-        before = contents(patra, "ing_rate_gate")
+        before = contents(patra, "ing_rate_gate", "ing_gate_use")
         report = patra(*BACKFILL, "--dry-run", "--probe")
         sizes, truth = report["sizes"], quiet_sandbox.truth(from_="2026-01-01", to="2026-01-05")
 
-        assert contents(patra, "ing_rate_gate") == before
+        assert contents(patra, "ing_rate_gate", "ing_gate_use") == before
         assert quiet_sandbox.requests()
         assert set(sizes["methods"]) == {"COUNT"}
         assert len(truth) <= sizes["estimated_records"] < 1.1 * len(truth)  # hours are asked for with both ends

@@ -114,7 +114,7 @@ def _start_prefect() -> None:
 
 
 def _watermark(app: App) -> datetime | None:
-    values = [entry["value"] for entry in app.cursors.cursors() if entry["provenance"] == SOURCE]
+    values = [one.value for one in app.cursors.cursors() if one.namespace.partition.provenance_code == SOURCE]
     return parse_instant(values[0]) if values else None
 
 

@@ -3,7 +3,7 @@
 import getpass
 import os
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -20,10 +20,12 @@ from ingest_core.cursor.adoption import Adoption
 from ingest_core.cursor.choice import heir_of, one_of
 from ingest_core.cursor.rebuild import CursorVerdict, Rebuilt, applied
 from ingest_core.model.codes import CursorType, Operation
+from ingest_core.model.cursor_report import BlockingTask, CursorReport, CursorStep, Span
 from ingest_core.model.errors import BadInput, ExitCode
-from ingest_core.model.instant import parse_instant
+from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.namespace import Namespace
 from ingest_core.model.naming import counted, span_name
+from ingest_core.model.partition import Partition
 from ingest_core.model.whole_number import LARGEST_COUNT
 
 cursor_app = CommandTree(help="Show and repair watermarks.")
@@ -61,20 +63,24 @@ def cursor_list(*, as_json: AsJson = False) -> None:
     with open_app() as app:
         entries = app.cursors.cursors()
     if as_json:
-        print_json(entries)
+        print_json([entry.json() for entry in entries])
         return
     columns = ("source", "operation", "namespace", "query or campaign", "watermark")
     rows = (
         (
-            f"{entry['provenance']}.{entry['endpoint']}",
-            entry["operation"],
-            entry["namespace_key"][:SHOWN_KEY],
-            entry["campaign"] or entry["query"] or "-",
-            _shown(entry["cursor_type"], entry["value"]),
+            _place(entry.namespace.partition),
+            entry.namespace.partition.operation_code.value,
+            entry.namespace.key[:SHOWN_KEY],
+            entry.campaign or entry.query or "-",
+            _shown(entry.namespace.cursor_type, entry.value),
         )
         for entry in entries
     )
     print_table("watermarks", columns, rows)
+
+
+def _place(partition: Partition) -> str:
+    return f"{partition.provenance_code}.{partition.endpoint_name}"
 
 
 def _shown(kind: str, value: str | None) -> str:
@@ -94,7 +100,7 @@ def cursor_show(
         found = _found(app, source, endpoint, operation, namespace)
         entries = [app.cursor_reports.show(one) for one in found]
     if as_json:
-        print_json(entries)
+        print_json([entry.json() for entry in entries])
         return
     for entry in entries:
         _show_cursor(entry)
@@ -114,27 +120,31 @@ def _asked(source: str, *narrower: str | None) -> str:
     return " ".join(filter(None, [source, *narrower]))
 
 
-def _show_cursor(entry: dict[str, Any]) -> None:
-    kind = entry["cursor_type"]
-    holes = ", ".join(f"{_shown(kind, one['from'])} .. {_shown(kind, one['to'])}" for one in entry["holes"])
-    moved = ", ".join(f"{name} {number}" for name, number in _lineage(entry["moved_by"]))
+def _show_cursor(report: CursorReport) -> None:
+    entry, namespace = report.entry, report.entry.namespace
+    kind = namespace.cursor_type
+    holes = ", ".join(f"{_shown(kind, one.start)} .. {_shown(kind, one.end)}" for one in report.holes)
+    moved = ", ".join(f"{name} {number}" for name, number in _lineage(report.moved_by))
     rows = [
-        ("watermark", _shown(kind, entry["value"])),
-        ("type", f"{kind}, {entry['direction']}{', newest first' if entry['newest_first'] else ''}"),
-        ("began at", _shown(kind, entry["anchor"])),
-        ("settled up to", shown_instant(entry["settled"])),
-        ("behind now", _spelled(entry["behind_seconds"])),
-        ("newest record seen", shown_instant(entry["observed_max"])),
-        ("query", entry["query"] or "-"),
-        ("campaign", entry["campaign"] or "-"),
-        ("last moved", f"{shown_instant(entry['moved_at'])}, by {moved or '-'}"),
-        ("events", ", ".join(f"{number} {name}" for name, number in entry["events"].items() if number) or "none"),
-        ("furthest event", _shown(kind, entry["furthest"])),
+        ("watermark", _shown(kind, entry.value)),
+        ("type", f"{kind}, {namespace.direction}{', newest first' if report.newest_first else ''}"),
+        ("began at", _shown(kind, report.anchor)),
+        ("settled up to", _at(report.settled) if report.settled else "-"),
+        ("behind now", _spelled(report.behind_seconds)),
+        ("newest record seen", shown_instant(entry.observed_max)),
+        ("query", entry.query or "-"),
+        ("campaign", entry.campaign or "-"),
+        ("last moved", f"{_at(report.moved_at)}, by {moved or '-'}"),
+        ("events", ", ".join(f"{number} {name}" for name, number in report.events.items() if number) or "none"),
+        ("furthest event", _shown(kind, report.furthest)),
         ("holes", holes or "none"),
-        ("waits for", _blocker(entry["blocked_by"])),
+        ("waits for", _blocker(report.blocked_by)),
     ]
-    title = f"{entry['provenance']}.{entry['endpoint']} {entry['operation']} {entry['namespace_key'][:SHOWN_KEY]}"
-    print_facts(title, rows)
+    print_facts(f"{_place(namespace.partition)} {namespace.partition.operation_code} {namespace.key[:SHOWN_KEY]}", rows)
+
+
+def _at(moment: datetime) -> str:
+    return shown_instant(format_instant(moment))
 
 
 def _lineage(found: dict[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -145,13 +155,13 @@ def _lineage(found: dict[str, Any]) -> Iterable[tuple[str, Any]]:
     )
 
 
-def _blocker(task: dict[str, Any] | None) -> str:
+def _blocker(task: BlockingTask | None) -> str:
     if task is None:
         return "no planned task"
-    error = task["last_error"] or {}
+    error = task.last_error or {}
     said = f": {error.get('code')} {error.get('message', '')}".rstrip() if error else ""
-    window = f"{shown_instant(task['window']['from'])} .. {shown_instant(task['window']['to'])}"
-    return f"task {task['task_id']} (plan {task['plan_id']}, slice {task['slice_no']}) {task['status']}, {window}{said}"
+    window = f"{_at(task.start)} .. {_at(task.end)}"
+    return f"task {task.task_id} (plan {task.plan_id}, slice {task.slice_no}) {task.status}, {window}{said}"
 
 
 def _spelled(seconds: int | None) -> str:
@@ -179,32 +189,31 @@ def cursor_timeline(
         chosen = one_of(found, _asked(source, endpoint, operation, namespace))
         events = app.cursor_reports.timeline(chosen, moment, limit)
     if as_json:
-        print_json(events)
+        print_json([event.json() for event in events])
         return
-    kind = chosen.cursor_type.value
+    kind = chosen.cursor_type
     columns = ("id", "written", "type", "covered (UTC)", "watermark", "by")
     print_table(
         f"timeline of {chosen.partition} {chosen.key[:SHOWN_KEY]}", columns, (_step(kind, one) for one in events)
     )
 
 
-def _step(kind: str, event: dict[str, Any]) -> tuple[Any, ...]:
-    covered, value = event["covered"], _shown(kind, event["new"])
-    by = ", ".join(f"{name} {number}" for name, number in _lineage(event["lineage"]))
+def _step(kind: CursorType, event: CursorStep) -> tuple[Any, ...]:
+    by = ", ".join(f"{name} {number}" for name, number in _lineage(event.lineage))
     return (
-        event["id"],
-        shown_instant(event["at"]),
-        event["event_type"],
-        _covered(kind, covered["from"], covered["to"]) if covered else "-",
-        "no-forward" if event["no_forward"] else value,
+        event.event_id,
+        _at(event.at),
+        event.event_type,
+        _covered(kind, event.covered) if event.covered else "-",
+        "no-forward" if event.no_forward else _shown(kind, event.after),
         by,
     )
 
 
-def _covered(kind: str, start: str, end: str) -> str:
+def _covered(kind: CursorType, part: Span) -> str:
     if kind != CursorType.TIME:
-        return f"{start} .. {end}"
-    return span_name(parse_instant(start), parse_instant(end))
+        return f"{part.start} .. {part.end}"
+    return span_name(parse_instant(part.start), parse_instant(part.end))
 
 
 def cursor_rebuild(

@@ -1,12 +1,13 @@
 """What watermarks promise."""
 
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Protocol
 
 from ingest_core.cursor.adoption import Adoption
 from ingest_core.cursor.rebuild import Rebuilt
 from ingest_core.model.codes import Operation
 from ingest_core.model.cursor import CursorValue
+from ingest_core.model.cursor_report import CursorEntry, CursorReport, CursorStep
 from ingest_core.model.namespace import Namespace
 
 
@@ -25,7 +26,7 @@ class CursorStore(Protocol):
     def restore(self, namespace: Namespace) -> None:
         """Make a row that was lost again, at the value it began with."""
 
-    def cursors(self) -> list[dict[str, Any]]:
+    def cursors(self) -> list[CursorEntry]:
         """Every cursor as reports show it."""
 
 
@@ -50,10 +51,10 @@ class CursorReports(Protocol):
     ) -> list[Namespace]:
         """The namespaces that fit and have events, but no cursor any more."""
 
-    def show(self, namespace: Namespace) -> dict[str, Any]:
+    def show(self, namespace: Namespace) -> CursorReport:
         """A cursor's value, what moved it there, and what it waits for."""
 
-    def timeline(self, namespace: Namespace, since: datetime | None, limit: int) -> list[dict[str, Any]]:
+    def timeline(self, namespace: Namespace, since: datetime | None, limit: int) -> list[CursorStep]:
         """The newest events in order, each with the value before and after it."""
 
     def rebuild(self, namespace: Namespace) -> Rebuilt:

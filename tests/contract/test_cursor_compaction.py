@@ -51,11 +51,11 @@ class TestCompaction:
         cover(stores, 9, 10)
         cover(stores, 5, 6, part=IdRange("uid", None, 9), as_of=95)
         settle(stores, 7)
-        before = value(stores), needs(stores), stores.cursor_reports.show(NAMESPACE)["holes"]
+        before = value(stores), needs(stores), stores.cursor_reports.show(NAMESPACE).holes
         assert stores.cursor_compaction.count(NAMESPACE, timedelta(0)) == 8
         assert self.compact(stores) == 8
         assert sorted(kinds(stores)) == ["ANCHOR", "COMPACT", "COVERAGE", "COVERAGE"]
-        assert (value(stores), needs(stores), stores.cursor_reports.show(NAMESPACE)["holes"]) == before
+        assert (value(stores), needs(stores), stores.cursor_reports.show(NAMESPACE).holes) == before
         assert stores.cursor_reports.rebuild(NAMESPACE).agrees
         (event,) = rows(stores.database, ing_cursor_event, ing_cursor_event.c.event_type == "COMPACT")
         assert (event["window_from"], event["window_to"], event["as_of"]) == (at(0), at(7), at(3))
@@ -144,7 +144,7 @@ class TestCompaction:
             cover(stores, hour, hour + 1, written=hour + 1)
         settle(stores, 3)
         self.compact(stores)
-        steps = [(one["event_type"], one["new"]) for one in stores.cursor_reports.timeline(NAMESPACE, None, 9)]
+        steps = [(one.event_type, one.after) for one in stores.cursor_reports.timeline(NAMESPACE, None, 9)]
         assert steps == [
             ("ANCHOR", format_instant(at(0))),
             ("COMPACT", format_instant(at(3))),

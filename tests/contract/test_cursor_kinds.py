@@ -143,7 +143,7 @@ def test_a_token_is_kept_byte_by_byte(stores: Stores) -> None:
     token = "A" + "é" * 2000 + " "
     take_token(stores, token)
     assert stores.cursors.advance(TOKENS) == token
-    assert stores.cursors.cursors()[0]["value"] == token
+    assert stores.cursors.cursors()[0].value == token
 
 
 def test_workers_that_take_tokens_at_once_end_at_the_last_event(stores: Stores, others: Stores) -> None:
@@ -174,6 +174,6 @@ def test_a_crash_between_event_and_value_is_repaired_by_the_next_advance(stores:
         assert contents(stores.database) == before
 
     crash_at_every_step(stores.database, lambda: stores.cursors.advance(namespace), nothing_remains)
-    assert stores.cursors.cursors()[0]["value"] == "7"
+    assert stores.cursors.cursors()[0].value == "7"
     stores.cursors.repair()
-    assert stores.cursors.cursors()[0]["value"] == "7"
+    assert stores.cursors.cursors()[0].value == "7"

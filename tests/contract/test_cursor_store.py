@@ -136,8 +136,7 @@ def test_a_window_read_in_ranges_moves_the_watermark_when_all_of_them_are(stores
 def observed(stores: Stores) -> str | None:
     """The newest update time any covered slice saw."""
     (cursor,) = stores.cursors.cursors()
-    seen: str | None = cursor["observed_max"]
-    return seen
+    return cursor.observed_max
 
 
 @pytest.mark.parametrize(
@@ -338,7 +337,7 @@ def test_cursors_are_shown_under_their_interfaces_names(stores: Stores) -> None:
     (run,) = begin_all(stores, 1)
     finish(stores, run, observed_max=at(0.25))
     stores.cursors.advance(run.task.namespace)
-    assert stores.cursors.cursors() == [
+    assert [one.json() for one in stores.cursors.cursors()] == [
         {
             "provenance": "books",
             "endpoint": "list",

@@ -5,6 +5,7 @@ import pytest
 from ingest_core.cursor.choice import one_of
 from ingest_core.cursor.rebuild import CursorVerdict, applied
 from ingest_core.model.codes import TaskStatus
+from ingest_core.model.cursor_report import Span
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_task
@@ -88,7 +89,7 @@ class TestTimeline:
         for number, (start, end) in enumerate([(1, 2), (0, 1), (0.5, 1.5), (2, 3)]):
             cover(stores, start, end, written=number + 1)
         steps = [
-            (one["event_type"], one["prev"], one["new"], one["no_forward"])
+            (one.event_type, one.before, one.after, one.no_forward)
             for one in stores.cursor_reports.timeline(NAMESPACE, None, 100)
         ]
         at_ = [format_instant(at(hour)) for hour in range(4)]
@@ -100,7 +101,18 @@ class TestTimeline:
             ("COVERAGE", at_[2], at_[3], False),
         ]
         newest = stores.cursor_reports.timeline(NAMESPACE, at(3), 1)
-        assert [(one["prev"], one["new"]) for one in newest] == [(at_[2], at_[3])]
+        assert [(one.before, one.after) for one in newest] == [(at_[2], at_[3])]
+
+    def test_an_event_is_shown_under_its_interfaces_names(self, stores: Stores) -> None:
+        open_at(stores, 0)
+        cover(stores, 0, 1, written=1)
+        (step,) = stores.cursor_reports.timeline(NAMESPACE, None, 1)
+        assert list(step.json()) == [
+            "id", "at", "event_type", "covered", "range", "as_of", "prev", "new", "no_forward", "observed_max",
+            "lineage", "remarks",
+        ]  # fmt: skip
+        assert step.json()["covered"] == {"from": format_instant(at(0)), "to": format_instant(at(1))}
+        assert (step.json()["prev"], step.json()["new"]) == (format_instant(at(0)), format_instant(at(1)))
 
 
 class TestShow:
@@ -111,14 +123,25 @@ class TestShow:
             finish(stores, run, TaskStatus.FAILED if number == 1 else TaskStatus.SUCCEEDED)
         stores.cursors.advance(NAMESPACE)
         shown = stores.cursor_reports.show(NAMESPACE)
-        assert (shown["value"], shown["anchor"]) == (format_instant(at(1)), format_instant(at(0)))
-        assert shown["holes"] == [{"from": format_instant(at(1)), "to": format_instant(at(2))}]
-        assert shown["furthest"] == format_instant(at(4))
-        assert (shown["blocked_by"]["task_id"], shown["blocked_by"]["status"]) == (runs[1].task.lease.task_id, "FAILED")
-        assert shown["moved_by"]["task_id"] == runs[0].task.lease.task_id
-        assert shown["events"] == {
+        assert (shown.entry.value, shown.anchor) == (format_instant(at(1)), format_instant(at(0)))
+        assert shown.holes == [Span(format_instant(at(1)), format_instant(at(2)))]
+        assert shown.furthest == format_instant(at(4))
+        assert shown.blocked_by is not None
+        assert (shown.blocked_by.task_id, shown.blocked_by.status) == (runs[1].task.lease.task_id, "FAILED")
+        assert shown.moved_by["task_id"] == runs[0].task.lease.task_id
+        assert shown.events == {
             "ANCHOR": 1, "COVERAGE": 3, "COMPACT": 0, "ADOPT": 0, "VOID": 0, "SET_BACK": 0,
         }  # fmt: skip
+        report = shown.json()
+        assert list(report)[len(shown.entry.json()) :] == [
+            "direction", "newest_first", "anchor", "settled", "bounds", "learned_lag_seconds", "behind_seconds",
+            "moved_at", "moves", "moved_by", "events", "furthest", "holes", "blocked_by",
+        ]  # fmt: skip
+        assert report["holes"] == [{"from": format_instant(at(1)), "to": format_instant(at(2))}]
+        assert list(report["blocked_by"]) == [
+            "task_id", "plan_id", "slice_id", "slice_no", "window", "status", "attempts", "last_error",
+        ]  # fmt: skip
+        assert report["blocked_by"]["window"] == {"from": format_instant(at(1)), "to": format_instant(at(2))}
 
     def test_of_several_that_fit_none_is_chosen(self, stores: Stores) -> None:
         open_at(stores, 0)

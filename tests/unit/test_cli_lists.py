@@ -17,8 +17,11 @@ from flows.cli.screen import Screen
 from ingest_core.execution.outcomes import RunSummary
 from ingest_core.execution.shift import Bounds
 from ingest_core.gate.ports import QuotaShown, RateLimiter
-from ingest_core.model.codes import TaskStatus
+from ingest_core.model.codes import Direction, NamespaceScope, Operation, TaskStatus
+from ingest_core.model.cursor_report import CursorEntry
 from ingest_core.model.message import MessageEntry
+from ingest_core.model.namespace import Namespace
+from ingest_core.model.partition import Partition
 from ingest_core.model.progress import PartitionStatus, TaskProgress
 from ingest_core.model.quarantine import QuarantineCount, QuarantineEntry
 from ingest_core.model.record import Counts
@@ -61,18 +64,19 @@ APP = SimpleNamespace(
     ),
     cursors=SimpleNamespace(
         cursors=lambda: [
-            {
-                "provenance": SOURCE,
-                "endpoint": ENDPOINT,
-                "operation": "BACKFILL",
-                "cursor_key": "indexed_at",
-                "cursor_type": "TIME",
-                "namespace_key": "1c62993d15a606659e3b1806128fd8b274ff0d9505116c4d61d69537d7746281",
-                "campaign": "a-campaign-with-a-long-name",
-                "query": None,
-                "value": "2026-01-09T06:03:07.000000Z",
-                "observed_max": None,
-            }
+            CursorEntry(
+                Namespace(
+                    Partition(SOURCE, ENDPOINT, Operation.BACKFILL),
+                    "indexed_at",
+                    NamespaceScope.CUSTOM,
+                    "1c62993d15a606659e3b1806128fd8b274ff0d9505116c4d61d69537d7746281",
+                    Direction.BACKFILL,
+                ),
+                value="2026-01-09T06:03:07.000000Z",
+                observed_max=None,
+                query=None,
+                campaign="a-campaign-with-a-long-name",
+            )
         ]
     ),
     rates=SimpleNamespace(

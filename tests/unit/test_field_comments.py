@@ -12,6 +12,7 @@ from ingest_core.execution.ports import Batch, Run, RunOutcome
 from ingest_core.model import slice_spec
 from ingest_core.model.checkpoint import Checkpoint
 from ingest_core.model.cursor import CursorState
+from ingest_core.model.cursor_report import BlockingTask, CursorEntry, CursorReport, CursorStep, Span
 from ingest_core.model.lease import Lease
 from ingest_core.model.message import Message, MessageEntry, NewMessage, RecordChange
 from ingest_core.model.quarantine import Quarantined, QuarantineEntry
@@ -24,7 +25,7 @@ from ingest_core.planning.slicing import SliceDraft
 PERSISTENT = [
     Checkpoint, Lease, Task, Lineage, Run, Batch, RunOutcome, CursorState, Record, Rejected, Counts, PageOutcome,
     PlanHead, Anchor, StoredPlan, Control, Reslice, SliceDraft, StoredItem, Quarantined, QuarantineEntry,
-    RecordChange, NewMessage, Message, MessageEntry,
+    RecordChange, NewMessage, Message, MessageEntry, CursorEntry, CursorReport, CursorStep, BlockingTask, Span,
     slice_spec.Edges, slice_spec.WindowPayload, slice_spec.RangePayload, slice_spec.StopCondition,
     slice_spec.CursorPayload, slice_spec.BudgetPayload, slice_spec.HintsPayload, slice_spec.SliceSpec,
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import CursorType, Direction, NamespaceScope, Operation
 from ingest_core.model.cursor import CursorValue
+from ingest_core.model.cursor_report import CursorEntry
 from ingest_core.model.expression import Const
 from ingest_core.model.namespace import Namespace
 from ingest_core.model.partition import Partition
@@ -50,23 +51,17 @@ def cursors_with_query() -> sa.Select[Any]:
     )
 
 
-def cursor_json(row: sa.Row[Any]) -> dict[str, Any]:
+def cursor_entry(row: sa.Row[Any]) -> CursorEntry:
     """A cursor as `cursors_with_query` finds it."""
     expression = row.expr_proto_snapshot
     query = None if expression == Const(value=True).json() else expression
-    return {
-        "provenance": row.provenance_code,
-        "endpoint": row.endpoint_name,
-        "operation": row.operation_code,
-        "cursor_key": row.cursor_key,
-        "cursor_type": row.cursor_type_code,
-        "namespace_scope": row.namespace_scope_code,
-        "namespace_key": row.namespace_key,
-        "value": row.cursor_value,
-        "observed_max": row.observed_max_value,
-        "query": (row.trigger_params or {}).get("query") or query,
-        "campaign": (row.plan_remarks or {}).get("campaign"),
-    }
+    return CursorEntry(
+        namespace=namespace_from(row),
+        value=row.cursor_value,
+        observed_max=row.observed_max_value,
+        query=(row.trigger_params or {}).get("query") or query,
+        campaign=(row.plan_remarks or {}).get("campaign"),
+    )
 
 
 def namespace_from(row: sa.Row[Any]) -> Namespace:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from ingest_core.model.codes import CursorType, EventType
 from ingest_core.model.cursor import CursorValue
+from ingest_core.model.cursor_report import CursorEntry
 from ingest_core.model.instant import format_instant, parse_instant
 from ingest_core.model.namespace import Namespace
 from ingest_core.model.window import Window
@@ -23,7 +24,7 @@ from ingest_core.store.cursors.events import (
 )
 from ingest_core.store.cursors.future import has_future_events, set_back, void_future_events
 from ingest_core.store.cursors.rows import (
-    cursor_json,
+    cursor_entry,
     cursor_row,
     cursors_with_query,
     namespace_from,
@@ -221,7 +222,7 @@ class SqlCursorStore:
 
         self._database.transact(work)
 
-    def cursors(self) -> list[dict[str, Any]]:
+    def cursors(self) -> list[CursorEntry]:
         """Every cursor as reports show it."""
         with self._database.read() as connection:
-            return [cursor_json(row) for row in connection.execute(cursors_with_query())]
+            return [cursor_entry(row) for row in connection.execute(cursors_with_query())]

@@ -13,6 +13,7 @@ from ingest_core.cursor.rebuild import Ahead, CursorVerdict, Rebuilt, compare_wi
 from ingest_core.cursor.timeline import find_holes, replay
 from ingest_core.model.codes import CursorType, EventType, Operation, TaskStatus
 from ingest_core.model.cursor import Coverage
+from ingest_core.model.cursor_report import BlockingTask, CursorReport, CursorStep, Span
 from ingest_core.model.errors import BadInput
 from ingest_core.model.instant import format_instant
 from ingest_core.model.namespace import Namespace
@@ -29,7 +30,7 @@ from ingest_core.store.cursors.events import (
     whole_beyond,
 )
 from ingest_core.store.cursors.future import stands_ahead, value_of_events
-from ingest_core.store.cursors.rows import cursor_json, cursor_row, cursors_with_query, namespace_from, row_value
+from ingest_core.store.cursors.rows import cursor_entry, cursor_row, cursors_with_query, namespace_from, row_value
 from ingest_core.store.engine.database import Database
 from ingest_core.store.schema.columns import in_namespace
 from ingest_core.store.schema.tables import ing_cursor, ing_cursor_event, ing_plan_slice, ing_task
@@ -71,30 +72,30 @@ class SqlCursorReports:
         with self._database.read() as connection:
             return list(dict.fromkeys(namespace_from(row) for row in connection.execute(query)))
 
-    def show(self, namespace: Namespace) -> dict[str, Any]:
+    def show(self, namespace: Namespace) -> CursorReport:
         """Where a cursor stands, what moved it there, and what it waits for."""
         with self._database.read(snapshot=True) as connection:
             row = connection.execute(cursors_with_query().where(in_namespace(ing_cursor, namespace))).one()
             begun = anchor_event(connection, namespace)
             now = self._database.now(connection)
             holes, furthest = self._holes_beyond(connection, namespace, row, now)
-            return {
-                **cursor_json(row),
-                "direction": row.direction_code,
-                "newest_first": bool(row.is_descending),
-                "anchor": value_text(begun_at(begun)) if begun else None,
-                "settled": _instant(row.settled_instant),
-                "bounds": {"from": _instant(row.bound_from), "to": _instant(row.bound_to)},
-                "learned_lag_seconds": row.lag_seconds,
-                "behind_seconds": _behind(row, now),
-                "moved_at": format_instant(row.updated_at),
-                "moves": row.version,
-                "moved_by": {name: getattr(row, name) for name in LINEAGE},
-                "events": self._count(connection, namespace),
-                "furthest": furthest,
-                "holes": [_span_json(namespace, *hole) for hole in holes[:MOST_HOLES]],
-                "blocked_by": self._blocker(connection, namespace, row, holes),
-            }
+            return CursorReport(
+                entry=cursor_entry(row),
+                newest_first=bool(row.is_descending),
+                anchor=value_text(begun_at(begun)) if begun else None,
+                settled=row.settled_instant,
+                bound_from=row.bound_from,
+                bound_to=row.bound_to,
+                learned_lag_seconds=row.lag_seconds,
+                behind_seconds=_behind(row, now),
+                moved_at=row.updated_at,
+                moves=row.version,
+                moved_by={name: getattr(row, name) for name in LINEAGE},
+                events=self._count(connection, namespace),
+                furthest=furthest,
+                holes=[_span(namespace, *hole) for hole in holes[:MOST_HOLES]],
+                blocked_by=self._blocker(connection, namespace, row, holes),
+            )
 
     def _count(self, connection: sa.Connection, namespace: Namespace) -> dict[str, int]:
         event = ing_cursor_event
@@ -132,7 +133,7 @@ class SqlCursorReports:
 
     def _blocker(
         self, connection: sa.Connection, namespace: Namespace, row: sa.Row[Any], holes: list[tuple[Any, Any]]
-    ) -> dict[str, Any] | None:
+    ) -> BlockingTask | None:
         """The first task beyond the value, within its first hole if there is one, that did not succeed."""
         if namespace.cursor_type != CursorType.TIME:
             return None
@@ -152,25 +153,26 @@ class SqlCursorReports:
         ).first()
         if found is None:
             return None
-        return {
-            "task_id": found.id,
-            "plan_id": found.plan_id,
-            "slice_id": found.slice_id,
-            "slice_no": found.slice_no,
-            "window": {"from": format_instant(found.window_from), "to": format_instant(found.window_to)},
-            "status": found.status_code,
-            "attempts": found.attempt_count,
-            "last_error": found.last_error,
-        }
+        return BlockingTask(
+            task_id=found.id,
+            plan_id=found.plan_id,
+            slice_id=found.slice_id,
+            slice_no=found.slice_no,
+            start=found.window_from,
+            end=found.window_to,
+            status=found.status_code,
+            attempts=found.attempt_count,
+            last_error=found.last_error,
+        )
 
-    def timeline(self, namespace: Namespace, since: datetime | None, limit: int) -> list[dict[str, Any]]:
+    def timeline(self, namespace: Namespace, since: datetime | None, limit: int) -> list[CursorStep]:
         """The newest events in order, each with the value before and after it."""
         with self._database.read(snapshot=True) as connection:
             row, begun = cursor_row(connection, namespace), anchor_event(connection, namespace)
             now = self._database.now(connection)
             from_events = self._values(connection, namespace, row, begun, now)
             newer = ((event, *values) for event, *values in from_events if since is None or event.created_at >= since)
-            return [_event_json(namespace, now, *step) for step in deque(newer, maxlen=limit)]
+            return [_step(namespace, now, *step) for step in deque(newer, maxlen=limit)]
 
     def _values(
         self,
@@ -221,7 +223,7 @@ class SqlCursorReports:
         missing = [one for hole in holes for one in self._missing(connection, namespace, hole)]
         if why != Ahead.MISSING:  # a hole that is explained lacks no event
             missing = [one for one in missing if one["event"] is not None]
-        shown = [_span_json(namespace, *hole) for hole in holes]
+        shown = [_span(namespace, *hole).json() for hole in holes]
         return replace(found, holes=shown, missing=[*found.missing, *missing], why=why.value)
 
     def _why_ahead(
@@ -252,7 +254,7 @@ class SqlCursorReports:
     def _missing(self, connection: sa.Connection, namespace: Namespace, hole: tuple[Any, Any]) -> list[dict[str, Any]]:
         """The tasks that succeeded in a hole and have no event; without any, the hole itself."""
         if namespace.cursor_type != CursorType.TIME:
-            return [{"event": EventType.COVERAGE.value, **_span_json(namespace, *hole)}]
+            return [{"event": EventType.COVERAGE.value, **_span(namespace, *hole).json()}]
         task, event = ing_task, ing_cursor_event
         same = (event.c[name] == task.c[name] for name in ("schedule_instance_id", "plan_id", "slice_id"))
         from_events = sa.select(event.c.id).where(*same, event.c.task_id == task.c.id, COVERS).exists()
@@ -279,7 +281,7 @@ class SqlCursorReports:
             }
             for row in connection.execute(query)
         ]
-        return found or [{"event": None, **_span_json(namespace, *hole)}]
+        return found or [{"event": None, **_span(namespace, *hole).json()}]
 
 
 def _fits(
@@ -324,32 +326,28 @@ def _behind(row: sa.Row[Any], now: datetime) -> int | None:
     return int((now - row.normalized_instant).total_seconds())
 
 
-def _instant(moment: datetime | None) -> str | None:
-    return format_instant(moment) if moment else None
-
-
-def _span_json(namespace: Namespace, start: Any, end: Any) -> dict[str, str]:
+def _span(namespace: Namespace, start: Any, end: Any) -> Span:
     first = start + 1 if namespace.cursor_type == CursorType.ID else start
-    return {"from": value_text(first), "to": value_text(end)}
+    return Span(value_text(first), value_text(end))
 
 
-def _event_json(namespace: Namespace, now: datetime, event: sa.Row[Any], before: Any, after: Any) -> dict[str, Any]:
+def _step(namespace: Namespace, now: datetime, event: sa.Row[Any], before: Any, after: Any) -> CursorStep:
     covered = stretch_of(event, now)
     span = covered.counted if isinstance(covered, Coverage) else covered
     if event.event_type == EventType.SET_BACK.value:
         before, after = (event.record_remarks or {}).get("from"), event.new_value
     began = event.event_type == EventType.ANCHOR.value or (span is None and event.event_type == EventType.ADOPT.value)
-    return {
-        "id": event.id,
-        "at": format_instant(event.created_at),
-        "event_type": event.event_type,
-        "covered": _span_json(namespace, span.start, span.end) if span else None,
-        "range": event.range,
-        "as_of": _instant(event.as_of),
-        "prev": None if began or before is None else value_text(before),
-        "new": value_text(after),
-        "no_forward": not began and before == after,
-        "observed_max": event.observed_max_value,
-        "lineage": {name: getattr(event, name) for name in LINEAGE},
-        "remarks": event.record_remarks,
-    }
+    return CursorStep(
+        event_id=event.id,
+        at=event.created_at,
+        event_type=event.event_type,
+        covered=_span(namespace, span.start, span.end) if span else None,
+        range=event.range,
+        as_of=event.as_of,
+        before=None if began or before is None else value_text(before),
+        after=value_text(after),
+        no_forward=not began and before == after,
+        observed_max=event.observed_max_value,
+        lineage={name: getattr(event, name) for name in LINEAGE},
+        remarks=event.record_remarks,
+    )

@@ -118,7 +118,7 @@ def compact_cursors(app: App) -> str:
 def merge_records(app: App) -> str:
     """Merge rows left under a DETAIL endpoint: an apply was stopped, or an older version executed a task."""
     merges = app.record_merge.merge(most_chunks=MOST_CHUNKS)
-    return "; ".join(describe_merge(merge.json()) for merge in merges)
+    return "; ".join(describe_merge(merge) for merge in merges)
 
 
 def prune_history(_app: App) -> str:

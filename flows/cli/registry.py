@@ -1,6 +1,6 @@
 """`patra db` and `patra registry`: the schema and the sources."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,8 @@ from ingest_core.bootstrap import App, check_rows, check_source, code_of, upgrad
 from ingest_core.model.errors import BadInput, ExitCode, PatraError
 from ingest_core.model.instant import format_instant
 from ingest_core.model.naming import counted
+from ingest_core.model.record_merge import PendingMerge, RecordMerge
+from ingest_core.model.source_change import RowChange, RowVersion
 from ingest_core.readside.output_file import refuse_existing
 from ingest_core.registry.columns import SETTINGS
 from ingest_core.registry.difference import announce_merge, describe_changes, describe_merge
@@ -67,7 +69,7 @@ def registry_diff(files: Files = None, *, shipped: Shipped = False, as_json: AsJ
         sources = _checked(texts, app)
         changes, merges = app.registry.changes(sources), app.record_merge.pending(sources)
     if as_json:
-        print_json({"changes": changes, "merges": merges})
+        print_json({"changes": _json(changes), "merges": _json(merges)})
     else:
         _show_changes(changes, merges)
 
@@ -93,12 +95,12 @@ def registry_apply(
         # Also where nothing changed: an earlier apply may have been stopped before it had merged all.
         merges = app.record_merge.merge(map(code_of, sources))
     if as_json:
-        print_json({"changes": changes, "merges": [merge.json() for merge in merges]})
+        print_json({"changes": _json(changes), "merges": _json(merges)})
         return
     if changes:
         console.print(f"{counted(len(changes), 'row')} changed")
     for merge in merges:
-        console.print(describe_merge(merge.json()), markup=False)
+        console.print(describe_merge(merge), markup=False)
 
 
 @registry_app.command("remove", epilog="Example: patra registry remove museum --yes")
@@ -118,7 +120,7 @@ def registry_remove(
             raise typer.Abort
         changes = app.registry.remove(code)
     if as_json:
-        print_json({"code": code, "changes": changes})
+        print_json({"code": code, "changes": _json(changes)})
         return
     console.print(f"source {code} removed: {counted(len(changes), 'row')} closed", markup=False)
     console.print("now: patra deploy removes its deployment; patra registry apply FILE brings the source back")
@@ -214,14 +216,10 @@ def registry_history(code: CodeArgument, *, as_json: AsJson = False) -> None:
     with open_app() as app:
         entries = app.registry.history(code)
     if as_json:
-        print_json([{**entry, **_instants(entry)} for entry in entries])
+        print_json(_json(entries))
         return
-    rows = (
-        (shown_instant(times["opened_at"]), shown_instant(times["closed_at"]), entry["table"], _content(entry["row"]))
-        for entry in entries
-        for times in (_instants(entry),)
-    )
-    in_force = sum(entry["closed_at"] is None for entry in entries)
+    rows = ((_at(entry.opened_at), _at(entry.closed_at), entry.table, _content(entry.row)) for entry in entries)
+    in_force = sum(entry.closed_at is None for entry in entries)
     console.print(f"{counted(len(entries), 'row')}, {in_force:,} in force")
     print_table(f"history of {code}", ("opened", "closed", "table", "row"), rows)
 
@@ -231,8 +229,12 @@ def _content(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "provenance_code"}
 
 
-def _instants(entry: dict[str, Any]) -> dict[str, str | None]:
-    return {name: format_instant(entry[name]) if entry[name] else None for name in ("opened_at", "closed_at")}
+def _at(moment: datetime | None) -> str:
+    return shown_instant(format_instant(moment) if moment else None)
+
+
+def _json(rows: Sequence[RowChange | RowVersion | PendingMerge | RecordMerge]) -> list[dict[str, Any]]:
+    return [row.json() for row in rows]
 
 
 @registry_app.command("list", epilog="Example: patra registry list --json")
@@ -270,7 +272,7 @@ def _checked(texts: dict[str, str], app: App) -> list[Rows]:
     return sources
 
 
-def _show_changes(changes: list[dict[str, Any]], merges: list[dict[str, Any]]) -> None:
+def _show_changes(changes: list[RowChange], merges: list[PendingMerge]) -> None:
     if not changes and not merges:
         console.print("nothing changes")
     for line in [*describe_changes(changes), *map(announce_merge, merges)]:

@@ -1,9 +1,10 @@
 """What the Registry promises."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
-from ingest_core.model.record_merge import RecordMerge
+from ingest_core.model.record_merge import PendingMerge, RecordMerge
+from ingest_core.model.source_change import RowChange, RowVersion
 from ingest_core.model.source_summary import SourceSummary
 from ingest_core.registry.rows import Rows
 
@@ -14,13 +15,13 @@ class RegistryStore(Protocol):
     def rows(self, source: str) -> Rows:
         """The rows in force; BadInput when there is no such source."""
 
-    def changes(self, sources: list[Rows]) -> list[dict[str, Any]]:
+    def changes(self, sources: list[Rows]) -> list[RowChange]:
         """What applying these would change; nothing is written."""
 
-    def apply(self, sources: list[Rows]) -> list[dict[str, Any]]:
+    def apply(self, sources: list[Rows]) -> list[RowChange]:
         """Make these the rows in force, all or none; what changed, nothing when nothing did."""
 
-    def remove(self, source: str) -> list[dict[str, Any]]:
+    def remove(self, source: str) -> list[RowChange]:
         """Close all rows of a source; what changed. Refused while it has live work, BadInput if it is unknown.
 
         Records, plans, cursors and the rows' history stay. A plan that was compiled before still runs on its snapshot.
@@ -29,7 +30,7 @@ class RegistryStore(Protocol):
     def removed(self) -> set[str]:
         """The codes of sources that were registered once and are no more."""
 
-    def history(self, source: str) -> list[dict[str, Any]]:
+    def history(self, source: str) -> list[RowVersion]:
         """Every row the source ever had, when it was opened and when it was closed, oldest first."""
 
     def sources(self) -> list[SourceSummary]:
@@ -39,7 +40,7 @@ class RegistryStore(Protocol):
 class RecordMerger(Protocol):
     """Rows stored under a DETAIL endpoint, merged into those of the SEARCH endpoint that owns the records."""
 
-    def pending(self, sources: Iterable[Rows]) -> list[dict[str, Any]]:
+    def pending(self, sources: Iterable[Rows]) -> list[PendingMerge]:
         """How many rows `merge` would merge or move if these sources were in force; nothing is written."""
 
     def merge(self, sources: Iterable[str] | None = None, most_chunks: int | None = None) -> list[RecordMerge]:

@@ -154,7 +154,7 @@ def kept(stores: Stores) -> dict[str, set[str]]:
 
 def test_rows_are_merged_a_chunk_in_each_transaction(owned: Stores) -> None:
     fill(owned)
-    assert SqlRecordMerge(owned.database).pending([one_phase()]) == [
+    assert [one.json() for one in SqlRecordMerge(owned.database).pending([one_phase()])] == [
         {"source": SOURCE, "endpoint": "whole", "into": "list", "records": 7, "quarantined": 3}
     ]
     assert merging(owned, most_chunks=1) == merge_of(merged=1, moved=1, quarantined=2)

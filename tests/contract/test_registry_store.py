@@ -9,6 +9,7 @@ from ingest_core.execution.ports import RunOutcome
 from ingest_core.model.codes import TaskStatus
 from ingest_core.model.dictionary import DICTIONARY
 from ingest_core.model.errors import BadInput, ExitCode, PatraError, Refused
+from ingest_core.model.instant import parse_instant
 from ingest_core.model.slice_codes import ResliceReason
 from ingest_core.registry.rows import Rows
 from ingest_core.store.engine import database as database_module
@@ -74,12 +75,17 @@ def test_the_dictionary_comes_along_with_a_sources_rows(registered: Stores) -> N
 def test_a_sources_history_names_every_row_with_its_times(registered: Stores) -> None:
     registered.registry.apply([source_rows(rate_limit={"requests_per_second": 2})])
     history = registered.registry.history(SOURCE)
-    old, new = (entry for entry in history if entry["table"] == RATES.name)
-    assert (old["row"]["refill_rate_per_sec"], new["row"]["refill_rate_per_sec"]) == (5, 2)
-    assert old["opened_at"] < old["closed_at"] == new["opened_at"]
-    assert new["closed_at"] is None
-    assert [entry["opened_at"] for entry in history] == sorted(entry["opened_at"] for entry in history)
-    assert all(value is not None for entry in history for value in entry["row"].values())
+    old, new = (entry for entry in history if entry.table == RATES.name)
+    assert (old.row["refill_rate_per_sec"], new.row["refill_rate_per_sec"]) == (5, 2)
+    assert old.closed_at is not None
+    assert old.opened_at < old.closed_at == new.opened_at
+    assert new.closed_at is None
+    assert [entry.opened_at for entry in history] == sorted(entry.opened_at for entry in history)
+    assert all(value is not None for entry in history for value in entry.row.values())
+    shown = old.json()
+    assert list(shown) == ["table", "opened_at", "closed_at", "row"]
+    assert [parse_instant(shown[name]) for name in ("opened_at", "closed_at")] == [old.opened_at, old.closed_at]
+    assert new.json()["closed_at"] is None
     with pytest.raises(BadInput, match="'Books'"):
         registered.registry.history("Books")
 
@@ -98,10 +104,11 @@ def test_a_change_closes_the_old_row_and_opens_a_new_one(registered: Stores) -> 
     announced = registered.registry.changes([changed])
     assert len(rows(registered.database, RATES)) == 1
     assert registered.registry.apply([changed]) == announced
-    assert [(change["table"], change["change"]) for change in announced] == [
+    assert [(change.table, change.change) for change in announced] == [
         ("reg_prov_rate_limit_cfg", "closed"),
         ("reg_prov_rate_limit_cfg", "added"),
     ]
+    assert list(announced[0].json()) == ["source", "table", "change", "row"]
     old, new = rows(registered.database, RATES)
     assert (old["refill_rate_per_sec"], new["refill_rate_per_sec"]) == (5, 2)
     assert old["closed_at"] is not None
@@ -224,11 +231,11 @@ class TestARemovedSource:
         others = registered.registry.rows("tapes")
         before = registered.registry.history(SOURCE)
         changes = registered.registry.remove(SOURCE)
-        assert {change["change"] for change in changes} == {"closed"}
+        assert {change.change for change in changes} == {"closed"}
         assert len(changes) == len(before)
         after = registered.registry.history(SOURCE)
-        assert [entry["row"] for entry in after] == [entry["row"] for entry in before]
-        assert all(entry["closed_at"] is not None for entry in after)
+        assert [entry.row for entry in after] == [entry.row for entry in before]
+        assert all(entry.closed_at is not None for entry in after)
         assert [source.code for source in registered.registry.sources()] == ["tapes"]
         assert registered.registry.removed() == {SOURCE}
         assert registered.registry.rows("tapes") == others
@@ -244,7 +251,7 @@ class TestARemovedSource:
     def test_can_be_applied_again_as_it_was(self, registered: Stores) -> None:
         before = registered.registry.rows(SOURCE)
         registered.registry.remove(SOURCE)
-        assert {change["change"] for change in registered.registry.apply([source_rows()])} == {"added"}
+        assert {change.change for change in registered.registry.apply([source_rows()])} == {"added"}
         assert registered.registry.rows(SOURCE) == before
         assert registered.registry.removed() == set()
 

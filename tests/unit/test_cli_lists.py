@@ -25,6 +25,7 @@ from ingest_core.model.partition import Partition
 from ingest_core.model.progress import PartitionStatus, TaskProgress
 from ingest_core.model.quarantine import QuarantineCount, QuarantineEntry
 from ingest_core.model.record import Counts
+from ingest_core.model.source_change import RowVersion
 from tests.support.specs import crossref_spec
 
 NOW = datetime(2026, 1, 9, 6, 3, 7, tzinfo=UTC)
@@ -92,12 +93,7 @@ APP = SimpleNamespace(
             )
         ],
         history=lambda code: [
-            {
-                "opened_at": NOW,
-                "closed_at": None,
-                "table": "reg_prov_http_cfg",
-                "row": {"provenance_code": code, "url": URL},
-            }
+            RowVersion("reg_prov_http_cfg", NOW, None, {"provenance_code": code, "url": URL}),
         ],
     ),
 )

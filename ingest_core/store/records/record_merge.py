@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ingest_core.model.record_merge import RecordMerge
+from ingest_core.model.record_merge import PendingMerge, RecordMerge
 from ingest_core.registry.ownership import owners
 from ingest_core.registry.rows import Rows
 from ingest_core.store.engine.database import Database
@@ -62,7 +62,7 @@ class SqlRecordMerge:
         self._database = database
         self._size = chunk
 
-    def pending(self, sources: Iterable[Rows]) -> list[dict[str, Any]]:
+    def pending(self, sources: Iterable[Rows]) -> list[PendingMerge]:
         """How many rows `merge` would take up if these sources were in force; nothing is written."""
         found = []
         with self._database.read() as connection:
@@ -71,8 +71,7 @@ class SqlRecordMerge:
                 for endpoint, owner in owners(rows["reg_prov_endpoint_def"]).items():
                     counts = [_count(connection, table, code, endpoint) for table in (ing_item, ing_quarantine)]
                     if any(counts):
-                        place = {"source": code, "endpoint": endpoint, "into": owner}
-                        found.append({**place, "records": counts[0], "quarantined": counts[1]})
+                        found.append(PendingMerge(code, endpoint, owner, *counts))
         return found
 
     def merge(self, sources: Iterable[str] | None = None, most_chunks: int | None = None) -> list[RecordMerge]:

@@ -1,12 +1,12 @@
 """Sources in the `reg_*` tables, with their history."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
 from ingest_core.model.canonical import canonical_json
 from ingest_core.model.errors import BadInput
+from ingest_core.model.source_change import RowChange, RowVersion
 from ingest_core.model.source_summary import EndpointSummary, SourceSummary
 from ingest_core.registry.rows import Row, Rows
 from ingest_core.store.engine.database import Database
@@ -14,8 +14,6 @@ from ingest_core.store.engine.dialect import locked
 from ingest_core.store.registry.live_work import refuse_live_work
 from ingest_core.store.registry.postponed import BY_RATE, bring_forward
 from ingest_core.store.schema.tables import SOURCE_TABLES, ing_schema_info, sys_dict_item
-
-Change = dict[str, Any]
 
 
 class SqlRegistryStore:
@@ -34,16 +32,16 @@ class SqlRegistryStore:
         rows = {name: [_content(row) for row in rows] for name, rows in found.items()}
         return {**rows, "sys_dict_item": [dict(code) for code in codes]}
 
-    def changes(self, sources: list[Rows]) -> list[Change]:
+    def changes(self, sources: list[Rows]) -> list[RowChange]:
         """What applying these would change; nothing is written."""
         with self._database.read() as connection:
-            return [change.json() for rows in sources for change in _differences(connection, rows)]
+            return [change.shown() for rows in sources for change in _differences(connection, rows)]
 
-    def apply(self, sources: list[Rows]) -> list[Change]:
+    def apply(self, sources: list[Rows]) -> list[RowChange]:
         """Make these the rows in force, all or none; what changed, nothing when nothing did."""
         return self._database.transact(lambda connection: self._apply(connection, sources))
 
-    def _apply(self, connection: sa.Connection, sources: list[Rows]) -> list[Change]:
+    def _apply(self, connection: sa.Connection, sources: list[Rows]) -> list[RowChange]:
         # One apply at a time: two that compare at once would both insert.
         connection.execute(locked(sa.select(ing_schema_info.c.id)))
         now = self._database.now(connection)
@@ -60,13 +58,13 @@ class SqlRegistryStore:
                 connection.execute(sa.insert(table), stamped)
         for source in sorted({one.row["provenance_code"] for one in differences if one.table.name == _RATES}):
             bring_forward(connection, source, BY_RATE, now)  # they were put off by a rate that no longer holds
-        return [one.json() for one in differences]
+        return [one.shown() for one in differences]
 
-    def remove(self, source: str) -> list[Change]:
+    def remove(self, source: str) -> list[RowChange]:
         """Close all rows of a source, so that it can no longer be planned; Refused while it has live work."""
         return self._database.transact(lambda connection: self._remove(connection, source))
 
-    def _remove(self, connection: sa.Connection, source: str) -> list[Change]:
+    def _remove(self, connection: sa.Connection, source: str) -> list[RowChange]:
         connection.execute(locked(sa.select(ing_schema_info.c.id)))  # no apply meanwhile
         present = {table: open_rows(connection, table, source) for table in SOURCE_TABLES.values()}
         if not any(table.name == "reg_provenance" and rows for table, rows in present.items()):
@@ -76,7 +74,7 @@ class SqlRegistryStore:
         for table, rows in present.items():
             closing = sa.update(table).where(table.c.id.in_([row["id"] for row in rows]))
             connection.execute(closing.values(closed_at=now, updated_at=now))
-        return [_Difference(table, _content(row), row["id"]).json() for table, rows in present.items() for row in rows]
+        return [_Difference(table, _content(row), row["id"]).shown() for table, rows in present.items() for row in rows]
 
     def removed(self) -> set[str]:
         """The codes of sources that were registered once and are no more."""
@@ -85,16 +83,16 @@ class SqlRegistryStore:
             known = set(connection.execute(sa.select(table.c.provenance_code).distinct()).scalars())
             return known - set(_codes(connection))
 
-    def history(self, source: str) -> list[Change]:
+    def history(self, source: str) -> list[RowVersion]:
         """Every row the source ever had, when it was opened and when it was closed, oldest first."""
-        found: list[Change] = []
+        found: list[RowVersion] = []
         with self._database.read() as connection:
             for name, table in SOURCE_TABLES.items():
                 query = sa.select(table).where(table.c.provenance_code == source).order_by(table.c.id)
                 found += [_past(name, dict(row)) for row in connection.execute(query).mappings()]
             if not found:
                 raise _unknown(connection, source)
-        return sorted(found, key=lambda entry: entry["opened_at"])
+        return sorted(found, key=lambda entry: entry.opened_at)
 
     def sources(self) -> list[SourceSummary]:
         """Every source in short."""
@@ -135,13 +133,12 @@ def _content(row: Row) -> Row:
     return {name: value for name, value in row.items() if name not in _BOOKKEEPING}
 
 
-def _past(table: str, row: Row) -> Change:
-    return {
-        "table": table,
-        "opened_at": row["created_at"],
-        "closed_at": row["closed_at"],
-        "row": {name: value for name, value in _content(row).items() if value is not None},
-    }
+def _past(table: str, row: Row) -> RowVersion:
+    return RowVersion(table, row["created_at"], row["closed_at"], _filled(_content(row)))
+
+
+def _filled(row: Row) -> Row:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -152,14 +149,10 @@ class _Difference:
     row: Row
     closes: int | None = None
 
-    def json(self) -> Change:
+    def shown(self) -> RowChange:
         """As reports show it."""
-        return {
-            "source": self.row["provenance_code"],
-            "table": self.table.name,
-            "change": "added" if self.closes is None else "closed",
-            "row": {name: value for name, value in self.row.items() if value is not None},
-        }
+        change = "added" if self.closes is None else "closed"
+        return RowChange(self.row["provenance_code"], self.table.name, change, _filled(self.row))
 
 
 def _differences(connection: sa.Connection, rows: Rows) -> list[_Difference]:

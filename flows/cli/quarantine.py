@@ -129,9 +129,9 @@ def quarantine_show(
     with open_app() as app:
         entry = app.quarantine.entry(row_id)
     if as_json:
-        print_json(entry)
+        print_json(entry.json())
         return
-    print_facts(f"quarantine {row_id}", _facts(entry))
+    print_facts(f"quarantine {row_id}", _facts(entry.json()))
 
 
 _LABELS = {

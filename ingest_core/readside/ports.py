@@ -8,7 +8,7 @@ from ingest_core.model.clock import Clock
 from ingest_core.model.codes import QuarantineReason, QuarantineState
 from ingest_core.model.partition import Partition
 from ingest_core.model.progress import PartitionStatus, PlanOutcome, PlanProgress, TaskProgress
-from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Settled
+from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, QuarantineReport, Settled
 from ingest_core.model.stored_item import ItemChoice, StoredItem
 
 
@@ -94,7 +94,7 @@ class QuarantineStore(Protocol):
     ) -> Iterator[list[dict[str, Any]]]:
         """Rejected records whole, oldest first, as of one moment; only one page is held in memory."""
 
-    def entry(self, row_id: int) -> dict[str, Any]:
+    def entry(self, row_id: int) -> QuarantineReport:
         """Everything about one rejected record; BadInput when there is none."""
 
     def named(self, row_ids: Sequence[int]) -> list[Quarantined]:

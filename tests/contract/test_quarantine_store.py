@@ -107,13 +107,20 @@ class TestWhatIsShown:
     ) -> None:
         harvest(stores, bad("a"))
         (row,) = rows(stores.database, ing_quarantine)
-        shown = store.entry(row["id"])
+        shown = store.entry(row["id"]).json()
         lineage = ("plan_id", "slice_id", "task_id", "run_id", "batch_no", "fragment", "fragment_hash", "seen_count")
         assert {name: shown[name] for name in lineage} == {name: row[name] for name in lineage}
         assert shown["window"] == {"from": "2020-01-01T00:00:00.000000Z", "to": "2020-01-01T01:00:00.000000Z"}
         assert shown["item"] is shown["signal"] is None
+        assert list(shown) == [
+            "id", "provenance", "endpoint", "provider_id", "reason_code", "json_path", "state", "operation", "fragment",
+            "fragment_hash", "plan_id", "slice_id", "task_id", "run_id", "batch_no", "seen_count", "remarks",
+            "created_at", "updated_at", "window", "item", "signal",
+        ]  # fmt: skip
         change(stores.database, ing_quarantine, provider_id="good")
-        assert store.entry(row["id"])["item"]["source_updated_at"] == at(0)
+        item = store.entry(row["id"]).json()["item"]
+        assert list(item) == ["id", "source_updated_at", "last_run_id", "last_batch_no", "updated_at"]
+        assert item["source_updated_at"] == at(0)
 
     def test_all_are_streamed_in_order(self, stores: Stores, store: SqlQuarantineStore) -> None:
         harvest(stores, *(bad(f"id-{number:04}") for number in range(1201)))
@@ -136,7 +143,7 @@ class TestSettling:
         _one, two = column(stores.database, ing_quarantine, "id")
         assert store.settle([two], state, "seen") == [Settled(two, "OPEN", state.value)]
         assert states(stores) == ["OPEN", state.value]
-        assert store.entry(two)["remarks"] == {"cause": "SETTLED", "reason": "seen"}
+        assert store.entry(two).record.remarks == {"cause": "SETTLED", "reason": "seen"}
 
     def test_with_one_unknown_row_nothing_changes(self, stores: Stores, store: SqlQuarantineStore) -> None:
         harvest(stores, bad("a"))
@@ -153,7 +160,9 @@ class TestRetryById:
         assert isinstance(outcome, Redriven)
         assert (outcome.operation, outcome.endpoint, len(outcome.row_ids)) == ("UPDATE", "whole", 2)
         assert states(stores) == ["RETRYING", "RETRYING"]
-        assert store.entry(outcome.row_ids[0])["signal"]["state"] == "OPEN"
+        signal = store.entry(outcome.row_ids[0]).json()["signal"]
+        assert list(signal) == ["endpoint", "state", "updated_at"]
+        assert (signal["endpoint"], signal["state"]) == ("whole", "OPEN")
         report = stores.planner.plan(PlanRequest(SOURCE, Operation.UPDATE), trigger())
         assert report.plan.slices == 1
         run = begin(stores)

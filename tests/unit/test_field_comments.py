@@ -15,7 +15,14 @@ from ingest_core.model.cursor import CursorState
 from ingest_core.model.cursor_report import BlockingTask, CursorEntry, CursorReport, CursorStep, Span
 from ingest_core.model.lease import Lease
 from ingest_core.model.message import Message, MessageEntry, NewMessage, RecordChange
-from ingest_core.model.quarantine import Quarantined, QuarantineEntry
+from ingest_core.model.quarantine import (
+    Quarantined,
+    QuarantineEntry,
+    QuarantineRecord,
+    QuarantineReport,
+    RefreshRequest,
+    UsableRecord,
+)
 from ingest_core.model.record import Counts, PageOutcome, Record, Rejected
 from ingest_core.model.record_merge import PendingMerge, RecordMerge
 from ingest_core.model.source_change import RowChange, RowVersion
@@ -28,6 +35,7 @@ PERSISTENT = [
     Checkpoint, Lease, Task, Lineage, Run, Batch, RunOutcome, CursorState, Record, Rejected, Counts, PageOutcome,
     PlanHead, Anchor, StoredPlan, Control, Reslice, SliceDraft, StoredItem, Quarantined, QuarantineEntry,
     RecordChange, NewMessage, Message, MessageEntry, CursorEntry, CursorReport, CursorStep, BlockingTask, Span,
+    QuarantineRecord, QuarantineReport, RefreshRequest, UsableRecord,
     RowChange, RowVersion, PendingMerge, RecordMerge,
     slice_spec.Edges, slice_spec.WindowPayload, slice_spec.RangePayload, slice_spec.StopCondition,
     slice_spec.CursorPayload, slice_spec.BudgetPayload, slice_spec.HintsPayload, slice_spec.SliceSpec,

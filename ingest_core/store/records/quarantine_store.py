@@ -8,7 +8,16 @@ import sqlalchemy as sa
 from ingest_core.model.codes import Operation, QuarantineReason, QuarantineState
 from ingest_core.model.errors import BadInput
 from ingest_core.model.partition import Partition
-from ingest_core.model.quarantine import QuarantineCount, Quarantined, QuarantineEntry, Settled
+from ingest_core.model.quarantine import (
+    QuarantineCount,
+    Quarantined,
+    QuarantineEntry,
+    QuarantineRecord,
+    QuarantineReport,
+    RefreshRequest,
+    Settled,
+    UsableRecord,
+)
 from ingest_core.model.slice_codes import SignalCode, SignalState
 from ingest_core.model.window import Window
 from ingest_core.store.engine.database import Database
@@ -74,9 +83,9 @@ class SqlQuarantineStore:
         query = _chosen(source, reason, state).order_by(ing_quarantine.c.id).execution_options(yield_per=_PAGE)
         with self._database.read() as connection:
             for part in connection.execute(query).mappings().partitions():
-                yield [_whole(row) for row in part]
+                yield [_whole(row).json() for row in part]
 
-    def entry(self, row_id: int) -> dict[str, Any]:
+    def entry(self, row_id: int) -> QuarantineReport:
         """Everything about one, and what became of it; BadInput when there is none."""
         table = ing_quarantine
         with self._database.read() as connection:
@@ -85,14 +94,14 @@ class SqlQuarantineStore:
                 raise _unknown([row_id])
             task = sa.select(ing_task.c.window_from, ing_task.c.window_to).where(ing_task.c.id == row["task_id"])
             window = connection.execute(task).first()
-            return {
-                **_whole(row),
-                "window": Window(*window).json() if window else None,
-                "item": self._item(connection, row),
-                "signal": self._signal(connection, row),
-            }
+            return QuarantineReport(
+                record=_whole(row),
+                window=Window(*window) if window else None,
+                item=self._item(connection, row),
+                signal=self._signal(connection, row),
+            )
 
-    def _item(self, connection: sa.Connection, row: sa.RowMapping) -> dict[str, Any] | None:
+    def _item(self, connection: sa.Connection, row: sa.RowMapping) -> UsableRecord | None:
         """The usable record of the same id, if one is stored."""
         item = ing_item
         names = ("id", "source_updated_at", "last_run_id", "last_batch_no", "updated_at")
@@ -101,22 +110,19 @@ class SqlQuarantineStore:
             item.c.endpoint_name == row["endpoint_name"],
             item.c.provider_id == row["provider_id"],
         )
-        found = connection.execute(query).mappings().first()
-        return dict(found) if found else None
+        found = connection.execute(query).first()
+        return UsableRecord(*found) if found else None
 
-    def _signal(self, connection: sa.Connection, row: sa.RowMapping) -> dict[str, Any] | None:
+    def _signal(self, connection: sa.Connection, row: sa.RowMapping) -> RefreshRequest | None:
         """The refresh that waits for it or was made, if it was retried by id."""
         table = ing_signal
-        query = sa.select(
-            table.c.endpoint_name.label("endpoint"), table.c.state_code.label("state"), table.c.updated_at
-        )
-        query = query.where(
+        query = sa.select(table.c.endpoint_name, table.c.state_code, table.c.updated_at).where(
             table.c.provenance_code == row["provenance_code"],
             table.c.provider_id == row["provider_id"],
             table.c.signal_code == SignalCode.QUARANTINE.value,
         )
-        found = connection.execute(query.order_by(table.c.id.desc()).limit(1)).mappings().first()
-        return dict(found) if found else None
+        found = connection.execute(query.order_by(table.c.id.desc()).limit(1)).first()
+        return RefreshRequest(*found) if found else None
 
     def named(self, row_ids: Sequence[int]) -> list[Quarantined]:
         """These rows, whatever their state; BadInput when one is unknown."""
@@ -225,18 +231,18 @@ def _short(row: sa.RowMapping) -> QuarantineEntry:
     )
 
 
-def _whole(row: sa.RowMapping) -> dict[str, Any]:
-    return {
-        **_short(row).json(),
-        "operation": row["operation_code"],
-        "fragment": row["fragment"],
-        "fragment_hash": row["fragment_hash"],
+def _whole(row: sa.RowMapping) -> QuarantineRecord:
+    return QuarantineRecord(
+        entry=_short(row),
+        operation=row["operation_code"],
+        fragment=row["fragment"],
+        fragment_hash=row["fragment_hash"],
         **{name: row[name] for name in _LINEAGE},
-        "seen_count": row["seen_count"],
-        "remarks": row["record_remarks"],
-        "created_at": row["created_at"],
-        "updated_at": row["updated_at"],
-    }
+        seen_count=row["seen_count"],
+        remarks=row["record_remarks"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
 
 
 def _retryable(row: sa.RowMapping) -> Quarantined:

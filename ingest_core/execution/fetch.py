@@ -19,7 +19,7 @@ from ingest_core.execution.paging import paginator_of
 from ingest_core.execution.ports import AnswerLost, CredentialMissing, NotSent, Request, Response, Upstream
 from ingest_core.execution.pricing import priced
 from ingest_core.execution.retries import Retries
-from ingest_core.gate.chain import Gate, asked_gate, chain_of
+from ingest_core.gate.chain import Gate, Limits, asked_gate, chain_of
 from ingest_core.gate.circuit import FAILURES_THAT_OPEN
 from ingest_core.gate.feedback import Feedback, read_feedback, says_refused
 from ingest_core.gate.ports import Asker, GateDecision, Permit, RateGate
@@ -28,7 +28,7 @@ from ingest_core.model.codes import AnswerEffect, EmptyPage, ErrorLevel, TotalKi
 from ingest_core.model.errors import PatraError
 from ingest_core.model.partition import Partition
 from ingest_core.model.record import Rejected
-from ingest_core.model.spec import ResponseSpec, SpecSnapshot
+from ingest_core.model.spec import RateSpec, ResponseSpec, SpecSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,9 @@ MAX_GATE_WAIT = timedelta(seconds=90)
 
 CLOSED_JITTER = 0.1
 """A closed limiter is asked again up to this share later than it opens, so that not all workers come at once."""
+
+FRESH_SECONDS = 1.0
+"""A rate that changes in the Registry is noticed after this time."""
 
 GARBLED = frozenset({"NOT_JSON", "NOT_XML"})
 """Answers that do not parse."""
@@ -178,6 +181,8 @@ class Fetcher:
     chance: Callable[[], float] = random.random
     last_gate: Gate | None = None
     """The provider's rate limiter of the last request."""
+    known_limits: dict[Partition, tuple[float, Limits]] = field(default_factory=dict)
+    """The limits of the pages and of the details, and when they were read."""
 
     def fetch(self, request: Request, at: Spot = ANYWHERE, *, probe_tail: bool = False) -> FetchedPage:
         """The page; an answer that may have been given is asked for again only if that loses nothing.
@@ -264,10 +269,18 @@ class Fetcher:
         planned = (spec.detail.rate if detail and spec.detail else None) or spec.rate
         partition = Partition(spec.provenance_code, endpoint, spec.operation_code)
         known = self.upstream.knows(request.auth)
-        chain = chain_of(self.gate.limits(partition, planned), partition, request.auth.credential_ref, known=known)
+        chain = chain_of(self._limits(partition, planned), partition, request.auth.credential_ref, known=known)
         if spec.rate.asked_for:
             chain.insert(0, asked_gate(spec.provenance_code, spec.fingerprint, spec.rate))
         return [Gate(gate.key, priced(gate.rate, request.query)) for gate in chain]
+
+    def _limits(self, partition: Partition, planned: RateSpec) -> Limits:
+        """Today's limits of the partition, at most FRESH_SECONDS old."""
+        read_at, limits = self.known_limits.get(partition, (float("-inf"), None))
+        if limits is None or time.monotonic() - read_at > FRESH_SECONDS:
+            limits = self.gate.limits(partition, planned)
+            self.known_limits[partition] = (time.monotonic(), limits)
+        return limits
 
     def _await_permit(self, chain: list[Gate]) -> UsedPermit:
         """Wait for a permit of each limiter, and count the request.

@@ -208,7 +208,7 @@ def test_a_failed_run_is_retried_by_the_button_and_goes_on(
 
     screen.open_run(failed["name"])
     screen.tab("Details")
-    screen.sees(re.compile(r"1 of \d+ tasks FAILED .*: crossref backfill slice .* the provider answered 400"))
+    screen.sees(re.compile(r"1 of \d+ tasks FAILED .*: crossref .*slice .* the provider answered 400"))
     screen.shot("failed")
     screen.open_page("FAILED")
     screen.sees("Errors")

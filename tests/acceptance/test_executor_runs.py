@@ -214,6 +214,7 @@ def test_a_run_shows_what_it_did_and_what_follows_a_slice_that_was_too_big(
     stored = patra.rows("ing_task_run", "flow_run_id", "flow_task_run_id", where=f"plan_id = {plan_id}")
     assert {row["flow_run_id"] for row in stored} == {run["id"]}
     assert {row["flow_task_run_id"] for row in stored} == {task_run["id"] for task_run in task_runs}
+    patra("cancel", "--plan", str(plan_id))  # or the next plan cuts these slices smaller, and executors work them
 
 
 def test_names_progress_and_the_plans_page_say_what_was_planned_and_what_was_done(

@@ -23,7 +23,7 @@ from ingest_core.store.engine.database import Database
 from ingest_core.store.engine.dialect import insert_new, locked
 from ingest_core.store.gate.bundles import Bundles
 from ingest_core.store.gate.closings import close_partitions, note_use, open_partitions
-from ingest_core.store.gate.live_limits import LiveLimits
+from ingest_core.store.gate.live_limits import limits_of
 from ingest_core.store.gate.quotas import count, uses_now
 from ingest_core.store.gate.rows import by_key, changes_between, kept, state_of, values_of
 from ingest_core.store.schema.tables import ing_rate_gate
@@ -53,7 +53,6 @@ class SqlRateGate:
         self._database = database
         self._clock = clock
         self._chance = chance
-        self._limits = LiveLimits(database, clock)
         self._bundles = Bundles(clock)
         self._told_well: dict[str, float] = {}
         self._news: dict[str, float] = {}
@@ -62,7 +61,9 @@ class SqlRateGate:
 
     def limits(self, partition: Partition, planned: RateSpec) -> Limits:
         """The rates that hold today for a partition's requests, whatever they were when its plan was made."""
-        return self._limits.of(partition, planned)
+        with self._database.read() as connection:
+            found = limits_of(connection, partition, self._database.now(connection))
+        return found or Limits(planned, planned)
 
     def acquire(self, gate: Gate, asker: Asker, deadline: timedelta) -> Permit:
         """A permit within the deadline; refused, and nothing taken, if it would come later or the limiter is closed."""

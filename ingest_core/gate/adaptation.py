@@ -92,7 +92,7 @@ def _under_ceiling(before: GateState, after: GateState, now: datetime) -> GateSt
 
 
 def holds_planning(state: GateState, now: datetime) -> bool:
-    """Whether the rate was low for so long that nothing more should be planned for it."""
+    """Whether the rate was low for LOW_FOR or longer: nothing more should be planned for it."""
     return state.low_since is not None and now - state.low_since >= LOW_FOR
 
 

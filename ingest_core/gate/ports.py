@@ -77,7 +77,7 @@ class Horizon:
     quota_left: int | None = None
     """Units of the quota that the asker's priority may still use; none without a quota."""
     holds_planning: bool = False
-    """Whether the rate was low for so long that nothing more should be planned."""
+    """Whether the rate was low for minutes: nothing more should be planned."""
 
 
 class RateGate(Protocol):

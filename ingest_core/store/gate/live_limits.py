@@ -18,7 +18,7 @@ from ingest_core.store.registry.sources import open_rows
 from ingest_core.store.schema.tables import SOURCE_TABLES
 
 FRESH_SECONDS = 1.0
-"""A rate that changes is noticed after so long."""
+"""Seconds after which a rate that changed in the Registry is noticed."""
 
 _RATE_TABLES = ("reg_provenance", "reg_prov_endpoint_def", "reg_prov_rate_limit_cfg")
 _SHARES = SOURCE_TABLES["reg_prov_rate_limit_cfg"]
